@@ -94,6 +94,7 @@ Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emi
   const isa::Encoding encoding = instruction.encoding;
   const bool scalar = isa::is_scalar_alu(encoding);
   if (context.skip_vector && !scalar && encoding != isa::Encoding::kSmem) return {};
+  if (encoding == isa::Encoding::kLdsDirect) return "LDS-direct loads are not supported";
   if (isa::is_graphics(encoding)) return "graphics instructions are not supported";
   if (scalar) return lower_scalar(instruction, context, out);
   if (context.checked && !isa::is_vector_alu(encoding) && !is_lane_exchange(instruction.op))

@@ -27,7 +27,8 @@ bool is_indexed_by_m0(isa::Op op) {
 
 Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layout, uint8_t gpr_index) {
   Bounds bounds = Bounds::kWithin;
-  for (const isa::Operand* const result : {&instruction.dst[0], &instruction.dst[1], &instruction.vdst}) {
+  for (const isa::Operand* const result :
+       {&instruction.dst[0], &instruction.dst[1], &instruction.second_dst, &instruction.vdst}) {
     if (is_beyond_vgprs(*result, layout)) return Bounds::kIgnored;
     if (is_beyond_sgprs(*result, layout)) bounds = Bounds::kBeyond;
   }
@@ -40,6 +41,7 @@ Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layo
     if (!has_m0_index && !(vgpr && is_indexed)) source.code = vgpr ? isa::code::kVgpr : 0;
   };
   for (unsigned i = 0; i < 3; ++i) bound(instruction.src[i], (gpr_index >> i & 1) != 0);
+  for (isa::Operand& source : instruction.second_src) bound(source, false);
   for (isa::Operand* const source : {&instruction.vaddr, &instruction.vdata, &instruction.vdata2,
                                      &instruction.saddr, &instruction.soffset}) {
     bound(*source, false);

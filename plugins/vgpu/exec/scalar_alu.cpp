@@ -246,6 +246,7 @@ constexpr Operation kOperations[] = {
     operation<kStays, ([](u32 a, u32 b) { return (a & 0xffff) | b << 16; })>(Op::s_pack_ll_b32_b16),
     operation<kStays, ([](u32 a, u32 b) { return (a & 0xffff) | (b & 0xffff0000); })>(Op::s_pack_lh_b32_b16),
     operation<kStays, ([](u32 a, u32 b) { return a >> 16 | (b & 0xffff0000); })>(Op::s_pack_hh_b32_b16),
+    operation<kStays, ([](u32 a, u32 b) { return a >> 16 | b << 16; })>(Op::s_pack_hl_b32_b16),
     operation<kStays, ([](u32 a) { return i32{static_cast<int8_t>(a)}; })>(Op::s_sext_i32_i8),
     operation<kStays, ([](u32 a) { return i32{static_cast<int16_t>(a)}; })>(Op::s_sext_i32_i16),
     operation<kStays, bits_twice>(Op::s_bitreplicate_b64_b32),

@@ -190,15 +190,67 @@ Refusal lower_message(const isa::Instruction& instruction, const LoweringContext
     out.emit(send_message);
     return {};
   }
-  if (message == kSaveWave) return {};
+  if (message == kSaveWave && !context.traits().has_returned_messages) return {};
   if (message == kGetDoorbell && context.traits().has_get_doorbell) {
     out.emit(get_doorbell);
     return {};
+  }
+  if (context.traits().has_returned_messages) {
+    constexpr u32 kReleaseVgprs = 3;  // The wave does not use them afterwards.
+    if ((instruction.simm16 & 0xff) == kReleaseVgprs) return {};
+    return "message is not available to compute waves";
   }
   if (message == kOrderedDone || message == kEarlyPrimsDone || message == 2 || message == 3) {
     return "graphics messages are not supported";
   }
   return "message is not available to compute waves";
+}
+
+// s_sendmsg_rtn: the result is in dst. aux: the message.
+enum ReturnedMessage : u32 {
+  kReturnDoorbell = 128,
+  kReturnTma = 130,
+  kReturnRealtime = 131,
+  kReturnTba = 133
+};
+
+void get_message(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  u64 value = 0;
+  switch (op->aux) {
+    case kReturnDoorbell:
+      value = wave->core->doorbell_index(*wave) & 0x3ff;
+      break;
+    case kReturnTma:
+      value = wave->core->trap_handler().data_va;
+      break;
+    case kReturnTba:
+      value = wave->core->trap_handler().code_va;
+      break;
+    default:
+      value = wave->core->reference_clock();
+      break;
+  }
+  if (op->dst2 == 2) {
+    at<u64>(registers, op->dst) = value;
+  } else {
+    at<u32>(registers, op->dst) = static_cast<u32>(value);
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+Refusal lower_returned_message(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const u32 message = instruction.simm16;
+  if (message != kReturnDoorbell && message != kReturnTma && message != kReturnRealtime &&
+      message != kReturnTba)
+    return "message is not available to compute waves";
+  uint32_t dst = 0;
+  if (!destination_offset(instruction.dst[0], context, dst)) return "destination is not a register";
+  MicroOp& op = out.emit(get_message);
+  op.aux = message;
+  op.dst = dst;
+  op.dst2 = instruction.dst[0].dwords;
+  if (touches_exec(dst, instruction.dst[0].dwords)) emit_take_exec(out);
+  return {};
 }
 
 void sleep_wave(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
@@ -328,6 +380,9 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       return {};
     case Op::s_waitcnt_expcnt:
     case Op::s_waitcnt_depctr:
+    case Op::s_wait_event:
+    case Op::s_delay_alu:
+    case Op::s_singleuse_vdst:
     case Op::s_nop:
     case Op::s_clause:
     case Op::s_inst_prefetch:
@@ -356,6 +411,9 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       if (refusal.empty()) out.emit(halt);
       return refusal;
     }
+    case Op::s_sendmsg_rtn_b32:
+    case Op::s_sendmsg_rtn_b64:
+      return lower_returned_message(instruction, context, out);
     case Op::s_trap: {
       MicroOp& op = out.emit(trap);
       op.aux = instruction.simm16 & 0xff;

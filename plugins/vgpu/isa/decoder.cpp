@@ -18,7 +18,10 @@ namespace flag = tables::flag;
 
 constexpr uint16_t kDpp8Code = 233, kDpp8FetchInactiveCode = 234;
 
-/// Number of coordinates and gradients by DIM (gfx10).
+/// Codes of M0 and NULL on gfx11, which are those of NULL and M0 on gfx10.
+constexpr unsigned kNullOfGfx11 = 124, kM0OfGfx11 = 125;
+
+/// Number of coordinates and gradients by DIM (gfx10 and later).
 struct ImageDimension {
   uint8_t coordinates, gradients;
 };
@@ -33,7 +36,9 @@ class Reader {
       : target_(target),
         family_(target.family()),
         traits_(traits_of(target)),
+        fields_(tables::field_positions(family_, shape.encoding)),
         unified_(traits_.has_unified_vgprs),
+        is_rdna_(family_ >= Family::kGfx10),
         row_(row),
         shape_(shape),
         words_(words),
@@ -49,15 +54,22 @@ class Reader {
     return static_cast<unsigned>(bits_ >> low) & ((1u << width) - 1);
   }
   bool bit(unsigned at) const { return ((bits_ >> at) & 1) != 0; }
-  bool gfx10() const { return family_ == Family::kGfx10; }
+  unsigned field(tables::Field of) const { return field(of.low, of.width); }
+  bool is_set(tables::Field of) const { return field(of) != 0; }
+  bool has_short_registers() const;
 
   // Each reads an operand; false if the field's value is reserved.
   bool operand(Operand& out, const OperandShape& shape, unsigned field);
   bool vector(Operand& out, unsigned number, unsigned dwords, bool acc = false);
   bool scalar(Operand& out, unsigned code, unsigned dwords) const;
   bool source(Operand& out, unsigned code, unsigned dwords);
-  bool dst(size_t i, unsigned field) { return operand(out_.dst[i], shape_.dst[i], field); }
-  bool src(size_t i, unsigned field) { return operand(out_.src[i], shape_.src[i], field); }
+  bool dst(size_t i, unsigned field) {
+    return operand(out_.dst[i], shape_.dst[i], select_half(field, shape_.dst[i], 3));
+  }
+  bool src(size_t i, unsigned field) {
+    return operand(out_.src[i], shape_.src[i], select_half(field, shape_.src[i], i));
+  }
+  unsigned select_half(unsigned field, const OperandShape& shape, size_t bit);
   bool implied();
   bool literal();
 
@@ -65,9 +77,15 @@ class Reader {
   bool vop12c();
   bool sdwa();
   bool dpp();
+  bool lane_permutation();
+  bool first_source();
   bool has_lane_permutation(unsigned control) const;
   bool vop3();
   bool vop3p();
+  bool vopd();
+  bool dual(Operand& dst, Operand (&src)[3], const Shape& shape, unsigned dst_number, unsigned src0,
+            unsigned src1);
+  bool lds_direct();
   bool interpolation();
   bool smem();
   void halve_compare_and_swap();
@@ -83,7 +101,9 @@ class Reader {
   const Target& target_;
   const Family family_;
   const Traits& traits_;
+  const tables::FieldPositions& fields_;
   const bool unified_;  // VGPRs and AGPRs are one file.
+  const bool is_rdna_;  // gfx10 and later
   const Row& row_;
   const Shape& shape_;
   const uint32_t* const words_;
@@ -97,7 +117,8 @@ class Reader {
 
 bool Reader::literal() {
   if (has_literal_) return true;
-  if (!gfx10() && next_ >= 2) return false;  // Before gfx10, instructions of eight bytes have no literal.
+  if (!is_rdna_ && next_ >= 2) return false;  // Before gfx10, instructions of eight bytes have no literal.
+  if (shape_.has(flag::kDpp | flag::kDpp8)) return false;
   if (next_ >= count_) {
     truncated_ = true;
     return false;
@@ -116,7 +137,9 @@ bool Reader::vector(Operand& out, unsigned number, unsigned dwords, bool acc) {
 
 /// Groups of scalar registers are aligned to their size, at most to four. The hardware ignores lower bits.
 bool Reader::scalar(Operand& out, unsigned value, unsigned dwords) const {
-  const unsigned last_sgpr = gfx10() ? 105 : 101;
+  if (family_ == Family::kGfx11 && (value == kNullOfGfx11 || value == kM0OfGfx11))
+    value = value == kNullOfGfx11 ? code::kNull : code::kM0;
+  const unsigned last_sgpr = is_rdna_ ? 105 : 101;
   const unsigned first_ttmp = family_ == Family::kGfx8 ? 112 : 108;
   const unsigned alignment = dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
   out.dwords = static_cast<uint8_t>(dwords);
@@ -131,7 +154,7 @@ bool Reader::scalar(Operand& out, unsigned value, unsigned dwords) const {
   out.code = static_cast<uint16_t>(value);
   if (value >= code::kSharedBase && value <= code::kPopsExitingWaveId) return dwords <= 2;
   if (value >= code::kVccz && value <= code::kScc) return dwords <= 2;
-  if (value == code::kLdsDirect) return dwords == 1;
+  if (value == code::kLdsDirect) return dwords == 1 && family_ != Family::kGfx11;
   if (dwords == 1) return value >= 102 && value <= 127;
   if (dwords != 2) return false;
   return value == 102 || value == 104 || value == 106 || value == 108 || value == 110 ||
@@ -161,7 +184,9 @@ bool Reader::source(Operand& out, unsigned value, unsigned dwords) {
 bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
   if (shape.file == File::kNone) return true;
   out.type = shape.type;
-  const unsigned dwords = shape.type == Type::kMask ? (target_.wave32 ? 1 : 2) : shape.dwords;
+  unsigned dwords = shape.type == Type::kMask ? (target_.wave32 ? 1 : 2) : shape.dwords;
+  const bool is_sum = shape_.has(flag::kWaveMatrix) && (&shape == &shape_.dst[0] || &shape == &shape_.src[2]);
+  if (is_sum && !target_.wave32) dwords /= 2;
   switch (shape.file) {
     case File::kVector:
       return vector(out, field & 0xff, dwords);
@@ -205,14 +230,34 @@ bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
   return true;
 }
 
+/// Whether numbers of VGPRs with 16 bits have seven bits, and the eighth selects the half (VOP1, VOP2 and VOPC).
+bool Reader::has_short_registers() const {
+  return shape_.has(flag::kTrue16) && shape_.encoding != Encoding::kVop3;
+}
+
+/// If the field is a half of a register, returns the field of the register and sets the half in op_sel.
+unsigned Reader::select_half(unsigned field, const OperandShape& shape, size_t bit) {
+  if (!has_short_registers()) return field;
+  const bool is_short = shape.type == Type::kF16 || shape.type == Type::kB16 || shape.type == Type::kI16 ||
+                        shape.type == Type::kU16;
+  const bool is_register = shape.file == File::kVector || field >= code::kVgpr;
+  if (!is_short || !is_register || (field & 0x80) == 0) return field;
+  out_.op_sel = static_cast<uint8_t>(out_.op_sel | 1u << bit);
+  return field & ~0x80u;
+}
+
 /// Reads operands without a field, after those with one.
 bool Reader::implied() {
   for (size_t i = 0; i != 2; ++i) {
     if (shape_.dst[i].file >= File::kVcc && !dst(i, 0)) return false;
   }
   for (size_t i = 0; i != 3; ++i) {
-    if (shape_.src[i].file >= File::kLiteral && shape_.src[i].file != File::kScalarDst && !src(i, 0))
-      return false;
+    if (shape_.src[i].file < File::kLiteral || shape_.src[i].file == File::kScalarDst) continue;
+    if (!src(i, 0)) return false;
+    const bool has_halves =
+        shape_.has(flag::kTrue16) || (family_ == Family::kGfx11 && shape_.has(flag::kOpSelOfDst));
+    if (shape_.src[i].file == File::kSameAsDst && has_halves && (out_.op_sel & 8) != 0)
+      out_.op_sel = static_cast<uint8_t>(out_.op_sel | 1u << i);
   }
   return true;
 }
@@ -221,9 +266,16 @@ bool Reader::scalar_instruction() {
   const unsigned destination = field(16, 7);
   switch (out_.encoding) {
     case Encoding::kSop1:
+      if (shape_.has(flag::kMessage)) out_.simm16 = static_cast<uint16_t>(field(0, 8));
       return dst(0, destination) && src(0, field(0, 8)) && implied();
-    case Encoding::kSop2:
-      return dst(0, destination) && src(0, field(0, 8)) && src(1, field(8, 8)) && implied();
+    case Encoding::kSop2: {
+      const bool second = shape_.has(flag::kConstantSecond);
+      if (shape_.has(flag::kConstantSecond | flag::kConstantThird)) {
+        out_.literal = words_[1];
+        has_literal_ = true;
+      }
+      return dst(0, destination) && src(0, field(0, 8)) && src(second ? 2 : 1, field(8, 8)) && implied();
+    }
     case Encoding::kSopc:
       out_.simm16 = static_cast<uint16_t>(shape_.has(flag::kIndexMode) ? field(8, 8) : 0);
       return src(0, field(0, 8)) && src(1, field(8, 8));
@@ -291,32 +343,49 @@ bool Reader::has_lane_permutation(unsigned control) const {
   if (is_double(shape_.dst[0]) || is_double(shape_.src[0]) || is_double(shape_.src[1])) return to_all;
   if (control <= 0xff || control == 0x140 || control == 0x141) return true;
   if (control >= 0x101 && control <= 0x12f) return (control & 15) != 0;
-  if (to_all) return gfx10() || unified_;
-  if (control >= 0x160 && control <= 0x16f) return gfx10();
-  return !gfx10() && (control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13c ||
-                      control == 0x142 || control == 0x143);
+  if (to_all) return is_rdna_ || unified_;
+  if (control >= 0x160 && control <= 0x16f) return is_rdna_;
+  return !is_rdna_ && (control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13c ||
+                       control == 0x142 || control == 0x143);
 }
 
-bool Reader::dpp() {
+/// Reads the dword of DPP: the second one, in VOP3 the third.
+bool Reader::lane_permutation() {
+  const bool is_long = shape_.dwords == 3;
+  const uint32_t live = is_long ? ~0u : static_cast<uint32_t>(shape_.live >> 32);
+  const uint32_t control = words_[shape_.dwords - 1u] & live;
+  const auto bits = [control](unsigned low, unsigned width) { return control >> low & ((1u << width) - 1); };
   if (shape_.has(flag::kDpp8)) {
-    const unsigned code = field(0, 9);
+    const unsigned code = field(is_long ? 32 : 0, 9);
     if (code != kDpp8Code && code != kDpp8FetchInactiveCode) return false;
     out_.lanes = LaneMode::kDpp8;
     out_.fetch_inactive = code == kDpp8FetchInactiveCode;
-    out_.dpp8 = field(40, 24);
-  } else {
-    out_.lanes = LaneMode::kDpp;
-    out_.dpp_ctrl = static_cast<uint16_t>(field(40, 9));
-    if (!has_lane_permutation(out_.dpp_ctrl)) return false;
-    out_.fetch_inactive = bit(50);
-    out_.bound_ctrl = bit(51);
-    out_.neg = static_cast<uint8_t>(field(52, 1) | field(54, 1) << 1);
-    out_.abs = static_cast<uint8_t>(field(53, 1) | field(55, 1) << 1);
-    out_.bank_mask = static_cast<uint8_t>(field(56, 4));
-    out_.row_mask = static_cast<uint8_t>(field(60, 4));
+    out_.dpp8 = bits(8, 24);
+    return true;
   }
-  return (shape_.dst[0].file >= File::kVcc || dst(0, field(17, 8))) && src(0, field(32, 8)) &&
-         (shape_.src[1].file >= File::kLiteral || src(1, field(9, 8))) && implied();
+  out_.lanes = LaneMode::kDpp;
+  out_.dpp_ctrl = static_cast<uint16_t>(bits(8, 9));
+  if (!has_lane_permutation(out_.dpp_ctrl)) return false;
+  out_.fetch_inactive = bits(18, 1) != 0;
+  out_.bound_ctrl = bits(19, 1) != 0;
+  if (!is_long) {
+    out_.neg = static_cast<uint8_t>(bits(20, 1) | bits(22, 1) << 1);
+    out_.abs = static_cast<uint8_t>(bits(21, 1) | bits(23, 1) << 1);
+  }
+  out_.bank_mask = static_cast<uint8_t>(bits(24, 4));
+  out_.row_mask = static_cast<uint8_t>(bits(28, 4));
+  return true;
+}
+
+bool Reader::dpp() {
+  return lane_permutation() && (shape_.dst[0].file >= File::kVcc || dst(0, field(17, 8))) &&
+         src(0, field(32, 8)) && (shape_.src[1].file >= File::kLiteral || src(1, field(9, 8))) && implied();
+}
+
+/// Reads S0 of VOP3 and VOP3P, with DPP if the shape has it.
+bool Reader::first_source() {
+  if (!shape_.has(flag::kDpp | flag::kDpp8)) return src(0, field(32, 9));
+  return lane_permutation() && src(0, words_[2] & 0xff);
 }
 
 bool Reader::vop3() {
@@ -339,7 +408,7 @@ bool Reader::vop3() {
   out_.omod = static_cast<uint8_t>(field(59, 2));
   out_.neg = static_cast<uint8_t>(field(61, 3));
   return (shape_.dst[0].file >= File::kVcc || dst(0, field(0, 8))) && (!two || dst(1, field(8, 7))) &&
-         src(0, field(32, 9)) && (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
+         first_source() && (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
          (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
 }
 
@@ -354,7 +423,7 @@ bool Reader::vop3p() {
   out_.op_sel = static_cast<uint8_t>(field(11, 3));
   out_.op_sel_hi = static_cast<uint8_t>(field(59, 2) | field(14, 1) << 2);
   out_.clamp = bit(15);
-  const bool valid = dst(0, field(0, 8)) && src(0, field(32, 9)) &&
+  const bool valid = dst(0, field(0, 8)) && first_source() &&
                      (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
                      (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
   if (shape_.has(flag::kMix)) {  // Each source is a half or a float.
@@ -364,7 +433,51 @@ bool Reader::vop3p() {
   return valid;
 }
 
+/// Reads one operation of VOPD, whose operands are those of its VOP1 or VOP2 form.
+bool Reader::dual(Operand& dst, Operand (&src)[3], const Shape& shape, unsigned dst_number, unsigned src0,
+                  unsigned src1) {
+  const size_t second = shape.has(flag::kConstantSecond) ? 2 : 1;
+  if (!operand(dst, shape.dst[0], dst_number) || !operand(src[0], shape.src[0], src0)) return false;
+  if (shape.src[second].file < File::kLiteral && !operand(src[second], shape.src[second], src1)) return false;
+  for (size_t i = 0; i != 3; ++i) {
+    const OperandShape& implied = shape.src[i];
+    if (implied.file < File::kLiteral) continue;
+    if (!operand(src[i], implied, 0)) return false;
+    if (implied.file == File::kSameAsDst) src[i].code = dst.code;
+  }
+  return true;
+}
+
+bool Reader::vopd() {
+  const tables::Dual* const second = tables::dual(tables::dual_code(row_.value));
+  if (second == nullptr || !target_.wave32) return false;
+  if (shape_.dwords == 3) {
+    out_.literal = words_[2];
+    has_literal_ = true;
+  }
+  out_.second_op = second->op;
+  // One destination has an even number, the other one an odd number.
+  const unsigned first_number = field(56, 8), second_number = field(49, 7) << 1 | (~first_number & 1);
+  return dual(out_.dst[0], out_.src, shape_, first_number, field(0, 9), field(9, 8)) &&
+         dual(out_.second_dst, out_.second_src, tables::shapes()[second->shape], second_number, field(32, 9),
+              field(41, 8));
+}
+
+bool Reader::lds_direct() {
+  out_.wait = static_cast<uint8_t>(field(16, 4));
+  out_.attribute = static_cast<uint8_t>(field(10, 6));
+  out_.channel = static_cast<uint8_t>(field(8, 2));
+  return dst(0, field(0, 8));
+}
+
 bool Reader::interpolation() {
+  if (shape_.has(flag::kInRegister)) {
+    out_.wait = static_cast<uint8_t>(field(8, 3));
+    out_.op_sel = static_cast<uint8_t>(field(11, 4));
+    out_.clamp = bit(15);
+    out_.neg = static_cast<uint8_t>(field(61, 3));
+    return dst(0, field(0, 8)) && src(0, field(32, 9)) && src(1, field(41, 9)) && src(2, field(50, 9));
+  }
   if (out_.encoding == Encoding::kVintrp) {
     out_.attribute = static_cast<uint8_t>(field(10, 6));
     out_.channel = static_cast<uint8_t>(field(8, 2));
@@ -392,8 +505,8 @@ void Reader::halve_compare_and_swap() {
 }
 
 bool Reader::smem() {
-  out_.glc = bit(16);
-  out_.dlc = gfx10() && bit(14);
+  out_.glc = is_set(fields_.glc);
+  out_.dlc = is_set(fields_.dlc);
   const unsigned data = field(6, 7);
   const OperandShape& stored = shape_.src[1];
   const OperandShape& returned = shape_.dst[0];
@@ -416,10 +529,11 @@ bool Reader::smem() {
   const auto signed_immediate = static_cast<int32_t>(immediate << 11) >> 11;
   const unsigned high_register = static_cast<unsigned>(bits >> 57) & 0x7f;
   const OperandShape soffset{File::kScalar, Type::kB32, 1};
-  if (gfx10()) {
+  if (is_rdna_) {
+    const bool has_register = high_register != (family_ == Family::kGfx11 ? kNullOfGfx11 : code::kNull);
     out_.offset = signed_immediate;
-    out_.offen = high_register == code::kNull || signed_immediate != 0;
-    return high_register == code::kNull || operand(out_.soffset, soffset, high_register);
+    out_.offen = !has_register || signed_immediate != 0;
+    return !has_register || operand(out_.soffset, soffset, high_register);
   }
   const bool has_immediate = ((bits >> 17) & 1) != 0;
   const bool has_register = family_ == Family::kGfx9 && ((bits >> 14) & 1) != 0;
@@ -433,12 +547,12 @@ bool Reader::smem() {
 
 bool Reader::ds() {
   if (shape_.has(flag::kTwoOffsets)) {
-    out_.offset = static_cast<int32_t>(field(0, 8));
-    out_.offset1 = field(8, 8);
+    out_.offset = static_cast<int32_t>(field(fields_.offset0));
+    out_.offset1 = field(fields_.offset1);
   } else {
-    out_.offset = static_cast<int32_t>(field(0, 16));
+    out_.offset = static_cast<int32_t>(field(fields_.offset));
   }
-  out_.gds = shape_.has(flag::kAlwaysGds) || (!unified_ && bit(gfx10() ? 17 : 16));
+  out_.gds = shape_.has(flag::kAlwaysGds) || (!unified_ && is_set(fields_.gds));
   const bool acc = unified_ && bit(25);
   const auto data = [&](Operand& out, const OperandShape& shape, unsigned number) {
     if (shape.file == File::kNone) return true;
@@ -447,36 +561,41 @@ bool Reader::ds() {
   };
   // GWS barriers have their data in the address field.
   const bool data_first = shape_.src[0].file == File::kNone && ((shape_.live >> 32) & 0xff) != 0;
-  return operand(out_.vaddr, shape_.src[0], field(32, 8)) &&
-         data(out_.vdata, shape_.src[1], field(data_first ? 32 : 40, 8)) &&
-         data(out_.vdata2, shape_.src[2], field(48, 8)) && data(out_.vdst, shape_.dst[0], field(56, 8));
+  if (!operand(out_.vaddr, shape_.src[0], field(32, 8)) ||
+      !data(out_.vdata, shape_.src[1], field(data_first ? 32 : 40, 8)) ||
+      !data(out_.vdata2, shape_.src[2], field(48, 8)) || !data(out_.vdst, shape_.dst[0], field(56, 8)))
+    return false;
+  if (shape_.has(flag::kSwapped)) std::swap(out_.vdata, out_.vdata2);
+  return true;
 }
 
 bool Reader::flat() {
-  out_.glc = bit(16) || (shape_.has(flag::kAtomic) && (row_.value & shape_.mask & 0x10000) != 0);
-  out_.slc = bit(17);
-  out_.dlc = gfx10() && bit(12);
-  out_.scc = unified_ && bit(25);
+  const uint64_t always_glc = uint64_t{1} << fields_.glc.low;
+  out_.glc =
+      is_set(fields_.glc) || (shape_.has(flag::kAtomic) && (row_.value & shape_.mask & always_glc) != 0);
+  out_.slc = is_set(fields_.slc);
+  out_.dlc = is_set(fields_.dlc);
+  out_.scc = unified_ && is_set(fields_.scc);
   out_.lds = shape_.has(flag::kLds);
   const bool acc = unified_ && bit(55);
   out_.nv = family_ == Family::kGfx9 && !unified_ && bit(55);
-  const unsigned offset_bits = gfx10() ? 12 : 13;
-  out_.offset = static_cast<int32_t>(field(0, offset_bits));
+  out_.offset = static_cast<int32_t>(field(fields_.offset));
   if (out_.encoding != Encoding::kFlat) {
-    const unsigned unused = 32 - offset_bits;
+    const unsigned unused = 32u - fields_.offset.width;
     out_.offset = static_cast<int32_t>(static_cast<uint32_t>(out_.offset) << unused) >> unused;
   }
-  // SADDR: one code means none; scratch of gfx10 has another one for no address.
-  const unsigned none = gfx10() ? 0x7d : 0x7f;
+  // SADDR: one code means none; scratch of gfx10 has another one for no address, scratch of gfx11 a bit (SVE).
+  const unsigned none = !is_rdna_ ? 0x7f : family_ == Family::kGfx11 ? kNullOfGfx11 : code::kNull;
   bool has_vaddr = shape_.src[0].file != File::kNone, has_saddr = false;
   if (out_.encoding != Encoding::kFlat) {
     const unsigned saddr = static_cast<unsigned>(words_[1] >> 16) & 0x7f;
     const bool scratch = out_.encoding == Encoding::kScratch;
     has_saddr = saddr != none;
-    if (scratch && gfx10() && saddr == 0x7f) {
+    if (scratch && family_ == Family::kGfx10 && saddr == 0x7f) {
       if (target_.minor < 3 && !out_.lds) return false;
       has_saddr = has_vaddr = false;
     }
+    if (scratch && family_ == Family::kGfx11) has_vaddr = (words_[1] >> 23 & 1) != 0;
     if (has_saddr) {
       const unsigned dwords = scratch ? 1 : 2;
       const OperandShape shape{File::kScalar, dwords == 2 ? Type::kB64 : Type::kB32,
@@ -501,10 +620,13 @@ bool Reader::flat() {
 
 /// The part that MUBUF and MTBUF share.
 bool Reader::buffer_address() {
-  out_.offset = static_cast<int32_t>(field(0, 12));
-  out_.offen = bit(12);
-  out_.idxen = bit(13);
-  out_.glc = bit(14);
+  out_.offset = static_cast<int32_t>(field(fields_.offset));
+  out_.offen = is_set(fields_.offen);
+  out_.idxen = is_set(fields_.idxen);
+  out_.glc = is_set(fields_.glc);
+  out_.slc = is_set(fields_.slc);
+  out_.dlc = is_set(fields_.dlc);
+  out_.scc = unified_ && is_set(fields_.scc);
   if (out_.offen || out_.idxen) {
     const unsigned dwords = out_.offen && out_.idxen ? 2 : 1;
     out_.vaddr.type = dwords == 2 ? Type::kB64 : Type::kB32;
@@ -519,18 +641,14 @@ bool Reader::buffer_address() {
 bool Reader::mubuf() {
   const OperandShape& shape = shape_.src[1];
   if (((shape_.live >> 56) & 0xff) == 0) {  // Cache control, without operands.
-    out_.glc = bit(14);
-    out_.slc = gfx10() ? bit(54) : bit(17);
-    out_.scc = unified_ && bit(15);
+    out_.glc = is_set(fields_.glc);
+    out_.slc = is_set(fields_.slc);
+    out_.scc = unified_ && is_set(fields_.scc);
     return true;
   }
   if (!buffer_address()) return false;
-  if (!shape_.has(flag::kAtomic)) out_.glc = bit(14);
   out_.lds = shape_.has(flag::kLds);
-  out_.slc = gfx10() ? bit(54) : bit(17);
-  out_.dlc = gfx10() && bit(15);
-  out_.scc = unified_ && bit(15);
-  out_.tfe = !unified_ && bit(55);
+  out_.tfe = !unified_ && is_set(fields_.tfe);
   if (shape.file == File::kNone) return true;
   Operand data;
   data.type = shape.type;
@@ -544,11 +662,8 @@ bool Reader::mubuf() {
 
 bool Reader::mtbuf() {
   if (!buffer_address()) return false;
-  out_.slc = bit(54);
-  out_.dlc = gfx10() && bit(15);
-  out_.scc = unified_ && bit(53);
-  out_.format = static_cast<uint8_t>(field(19, 7));
-  if (!gfx10()) {
+  out_.format = static_cast<uint8_t>(field(fields_.format));
+  if (!is_rdna_) {
     out_.dfmt = static_cast<uint8_t>(field(19, 4));
     out_.nfmt = static_cast<uint8_t>(field(23, 3));
   }
@@ -559,26 +674,26 @@ bool Reader::mtbuf() {
 }
 
 bool Reader::mimg() {
-  out_.dmask = static_cast<uint8_t>(field(8, 4));
-  out_.unorm = bit(12);
-  out_.glc = bit(13);
-  out_.dlc = gfx10() && bit(7);
-  out_.scc = unified_ && bit(7);
-  out_.da = bit(14);
-  (family_ == Family::kGfx9 ? out_.a16 : out_.r128) = bit(15);
-  out_.tfe = !unified_ && bit(16);
-  out_.lwe = bit(17);
-  out_.slc = bit(25);
-  out_.dim = static_cast<uint8_t>(field(3, 3));
-  if (gfx10()) out_.a16 = bit(62);
-  out_.d16 = bit(63);
+  out_.dmask = static_cast<uint8_t>(field(fields_.dmask));
+  out_.unorm = is_set(fields_.unorm);
+  out_.glc = is_set(fields_.glc);
+  out_.dlc = is_set(fields_.dlc);
+  out_.scc = unified_ && is_set(fields_.scc);
+  out_.da = is_set(fields_.da);
+  (family_ == Family::kGfx9 ? out_.a16 : out_.r128) = is_set(fields_.r128);
+  out_.tfe = !unified_ && is_set(fields_.tfe);
+  out_.lwe = is_set(fields_.lwe);
+  out_.slc = is_set(fields_.slc);
+  out_.dim = static_cast<uint8_t>(field(fields_.dim));
+  if (is_rdna_) out_.a16 = is_set(fields_.a16);
+  out_.d16 = is_set(fields_.d16);
   const bool ray = shape_.has(flag::kRay);
-  if (ray) out_.a16 = ((row_.value >> 62) & 1) != 0;
+  if (ray) out_.a16 = ((row_.value >> fields_.a16.low) & 1) != 0;
   out_.saddr.type = ray ? Type::kB128 : Type::kB256;
   if (!scalar(out_.saddr, field(48, 5) << 2, ray ? 4 : 8)) return false;
   if (shape_.has(flag::kSampler)) {
     out_.extra[0].type = Type::kB128;
-    if (!scalar(out_.extra[0], field(53, 5) << 2, 4)) return false;
+    if (!scalar(out_.extra[0], field(fields_.ssamp) << 2, 4)) return false;
   }
 
   Operand listed;  // The form in the table must always fit.
@@ -592,13 +707,18 @@ bool Reader::mimg() {
   if (shape_.has(flag::kAtomic) ? !out_.glc : shape_.has(flag::kStore)) out_.vdst = Operand{};
   out_.vaddr.type = Type::kB32;
   if (shape_.has(flag::kNsa)) {
-    const size_t extra_dwords = static_cast<size_t>(row_.value >> 1) & 3;
+    const size_t extra_dwords = family_ == Family::kGfx11 ? 1 : static_cast<size_t>(row_.value >> 1) & 3;
     if (next_ + extra_dwords > count_) {
       truncated_ = true;
       return false;
     }
     for (size_t i = 0; i != extra_dwords * 4; ++i)
       out_.nsa[i] = static_cast<uint8_t>(words_[next_ + i / 4] >> (i % 4 * 8));
+    // On gfx11, the addresses from the fifth on are in consecutive registers.
+    for (size_t i = 4; family_ == Family::kGfx11 && i < out_.nsa_count; ++i) {
+      out_.nsa[i] = static_cast<uint8_t>(out_.nsa[i - 1] + 1);
+      if (out_.nsa[i] == 0) return false;
+    }
     next_ += extra_dwords;
   }
   return vector(out_.vaddr, field(32, 8), out_.vaddr.dwords);
@@ -621,23 +741,29 @@ void Reader::size_image_registers() {
   const bool unpacked = family_ == Family::kGfx8 && target_.minor == 0;
   if (out_.d16 && !unpacked) data = (data + 1) / 2;
   if (out_.tfe) ++data;
-  const uint32_t sizes = gfx10() ? image->data_gfx10 : unified_ ? image->data_gfx90a : image->data_gfx8;
+  const bool gfx11 = family_ == Family::kGfx11;
+  const uint32_t sizes = gfx11      ? image->data_gfx11
+                         : is_rdna_ ? image->data_gfx10
+                         : unified_ ? image->data_gfx90a
+                                    : image->data_gfx8;
   if (((sizes >> data) & 1) == 0) return;
   if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // As LLVM does.
   if (field(40, 8) + data > 256) return;
 
-  if (gfx10()) {
+  if (is_rdna_) {
     const ImageDimension& dimension = kImageDimensions[out_.dim];
     const unsigned coordinates = (image->coordinates ? dimension.coordinates : 0u) + (image->level ? 1u : 0u);
     unsigned addresses = image->further + (out_.a16 ? (coordinates + 1) / 2 : coordinates);
     if (image->gradients)
       addresses += image->half_gradients ? (dimension.gradients / 2u + 1) & ~1u : dimension.gradients;
     if (nsa) {
-      if (((image->nsa_addresses_gfx10 >> addresses) & 1) == 0 || addresses > listed) return;
+      const uint32_t existing = gfx11 ? image->nsa_addresses_gfx11 : image->nsa_addresses_gfx10;
+      if (gfx11 ? addresses > 12 : ((existing >> addresses) & 1) == 0 || addresses > listed) return;
       out_.nsa_count = static_cast<uint8_t>(addresses - 1);
     } else {
       if (addresses > 12) addresses = 16;
-      if (((image->addresses_gfx10 >> addresses) & 1) == 0 || field(32, 8) + addresses > 256) return;
+      const uint32_t existing = gfx11 ? image->addresses_gfx11 : image->addresses_gfx10;
+      if (((existing >> addresses) & 1) == 0 || field(32, 8) + addresses > 256) return;
       out_.vaddr.dwords = static_cast<uint8_t>(addresses);
     }
   }
@@ -651,6 +777,7 @@ bool Reader::exp() {
   out_.compressed = bit(10);
   out_.done = (row_.value >> 11 & 1) != 0;
   out_.valid_mask = bit(12);
+  out_.row_enable = fields_.row.width != 0 && ((row_.value >> fields_.row.low) & 1) != 0;
   for (unsigned i = 0; i != 4; ++i) {
     out_.extra[i].type = Type::kB32;
     if (!vector(out_.extra[i], field(32 + 8 * i, 8), 1)) return false;
@@ -709,6 +836,12 @@ DecodeStatus Reader::read() {
     case Encoding::kExp:
       valid = exp();
       break;
+    case Encoding::kVopd:
+      valid = vopd();
+      break;
+    case Encoding::kLdsDirect:
+      valid = lds_direct();
+      break;
   }
   if (truncated_) return DecodeStatus::kTruncated;
   if (!valid) return DecodeStatus::kBadOperand;
@@ -744,8 +877,10 @@ DecodeStatus decode(const Target& target, const uint32_t* words, size_t count, I
     if (!candidate.chips.intersects(chip)) continue;
     const uint64_t differ = (bits ^ candidate.value) & candidate.mask;
     if (candidate.dwords > count) {
-      const bool dpp8 = (bits & 0x1ff) == kDpp8Code || (bits & 0x1ff) == kDpp8FetchInactiveCode;
-      if (static_cast<uint32_t>(differ) == 0 && (!candidate.dpp8 || dpp8)) return DecodeStatus::kTruncated;
+      const uint64_t code = bits >> (candidate.dwords == 3 ? 32 : 0) & 0x1ff;
+      const bool dpp8 = code == kDpp8Code || code == kDpp8FetchInactiveCode;
+      const bool may_match = count > 1 ? differ == 0 : static_cast<uint32_t>(differ) == 0;
+      if (may_match && (!candidate.dpp8 || dpp8)) return DecodeStatus::kTruncated;
       continue;
     }
     if (differ != 0) continue;

@@ -15,6 +15,13 @@ using tables::File;
 using tables::Shape;
 namespace flag = tables::flag;
 
+Operand vector_group(unsigned number, unsigned dwords) {
+  Operand group;
+  group.code = static_cast<uint16_t>(code::kVgpr + number);
+  group.dwords = static_cast<uint8_t>(dwords);
+  return group;
+}
+
 /// Prints one instruction.
 class Writer {
  public:
@@ -47,6 +54,9 @@ class Writer {
 
   void scalar();
   void vector();
+  void dual();
+  void dual_operation(const Operand& dst, const Operand (&src)[3], const Shape& shape);
+  void half(unsigned bit);
   void source(size_t i);
   void vector_modifiers();
   void lane_modifiers();
@@ -80,6 +90,8 @@ std::string_view Writer::suffix() const {
                  : "_sdwa";
     case LaneMode::kDpp:
     case LaneMode::kDpp8:
+      if (shape_.dwords == 3) return "_e64_dpp";
+      if (in_.encoding == Encoding::kVopc && family_ == Family::kGfx11) return "";
       return shape_.dst[0].file == File::kNone ? "" : "_dpp";
     case LaneMode::kNone:
       break;
@@ -119,10 +131,21 @@ void Writer::source(size_t i) {
     append_hex(text_, half ? in_.literal & 0xffff : in_.literal);
   } else {
     append_operand(text_, target_, value, in_.literal);
+    if (value.is_vgpr()) half(1u << i);
   }
   if (sign_extended) text_ += ')';
   if (absolute) text_ += '|';
   if (as_function) text_ += ')';
+}
+
+/// Prints which half of a register an operand is. As LLVM 19 does by default, without ".l".
+void Writer::half(unsigned bit) {
+  if (!shape_.has(flag::kTrue16)) return;
+  if ((in_.op_sel & bit) != 0) {
+    text_ += ".h";
+  } else if (in_.op == Op::v_mov_b16) {
+    text_ += ".l";
+  }
 }
 
 unsigned Writer::sources() const {
@@ -146,18 +169,41 @@ void Writer::per_source(std::string_view name, unsigned bits, unsigned by_defaul
 void Writer::vector() {
   const bool swap = shape_.dst[1].file == File::kSameAsSrc0;
   const bool hides_mask = shape_.dst[1].file == File::kExec || swap;
-  if (shape_.dst[0].file != File::kNone && shape_.dst[0].file != File::kExec) operand(in_.dst[0]);
+  if (shape_.dst[0].file != File::kNone && shape_.dst[0].file != File::kExec) {
+    operand(in_.dst[0]);
+    if (in_.dst[0].is_vgpr()) half(8);
+  }
   if (shape_.dst[1].file != File::kNone && !hides_mask) operand(in_.dst[1]);
   for (size_t i = 0; i != 3; ++i) {
     const File file = shape_.src[i].file;
     if (file == File::kNone || file == File::kSameAsDst) continue;
     source(i);
   }
-  if (in_.lanes != LaneMode::kNone) {
-    lane_modifiers();
-  } else {
-    vector_modifiers();
+  if (in_.lanes == LaneMode::kNone || shape_.dwords == 3) vector_modifiers();
+  if (in_.lanes != LaneMode::kNone) lane_modifiers();
+}
+
+void Writer::dual_operation(const Operand& dst, const Operand (&src)[3], const Shape& shape) {
+  first_ = true;
+  operand(dst);
+  for (size_t i = 0; i != 3; ++i) {
+    const File file = shape.src[i].file;
+    if (file == File::kNone || file == File::kSameAsDst || file == File::kVcc) continue;
+    if (file == File::kLiteral) {
+      separate();
+      append_hex(text_, in_.literal);
+    } else {
+      operand(src[i]);
+    }
   }
+}
+
+void Writer::dual() {
+  dual_operation(in_.dst[0], in_.src, shape_);
+  const tables::Dual& second = *tables::dual(tables::dual_code(tables::rows()[in_.row].value));
+  text_ += " :: ";
+  text_ += second.mnemonic;
+  dual_operation(in_.second_dst, in_.second_src, tables::shapes()[second.shape]);
 }
 
 bool Writer::negates_doubles() const {
@@ -177,10 +223,12 @@ void Writer::vector_modifiers() {
     return;
   }
   unsigned count = sources();
-  if (count != 0 && shape_.src[count - 1].file == File::kSameAsDst) --count;
+  const bool adds_to_dst = count != 0 && shape_.src[count - 1].file == File::kSameAsDst;
+  if (adds_to_dst) --count;
   if (in_.encoding == Encoding::kVop3p) {
     per_source(" op_sel:", in_.op_sel, 0, count);
-    per_source(" op_sel_hi:", in_.op_sel_hi, shape_.has(flag::kPacked) ? 7 : 0, count);
+    if (!shape_.has(flag::kWaveMatrix) || (shape_.live >> 59 & 3) != 0)
+      per_source(" op_sel_hi:", in_.op_sel_hi, shape_.has(flag::kPacked) ? 7 : 0, count);
     if (!shape_.has(flag::kMix)) {
       per_source(" neg_lo:", in_.neg, 0, count);
       per_source(" neg_hi:", in_.neg_hi, 0, count);
@@ -192,6 +240,7 @@ void Writer::vector_modifiers() {
     // v_cvt_sr has a bit of the destination's byte in the place of a third source.
     if (((shape_.live >> 13) & 1) != 0) count = 3;
     const unsigned low = in_.op_sel & ((1u << count) - 1);
+    if (adds_to_dst && family_ == Family::kGfx11) ++count;
     const unsigned top = destination ? (in_.op_sel >> 3 & 1u) << count : 0;
     per_source(" op_sel:", low | top, 0, count + (destination ? 1 : 0));
   }
@@ -243,6 +292,13 @@ void Writer::lane_modifiers() {
 
 void Writer::interpolation() {
   operand(in_.dst[0]);
+  if (shape_.has(flag::kInRegister)) {
+    for (size_t i = 0; i != 3; ++i) source(i);
+    modifier(in_.clamp, " clamp");
+    per_source(" op_sel:", in_.op_sel, 0, 4);
+    modifier(" wait_exp:", in_.wait);
+    return;
+  }
   if (in_.op == Op::v_interp_mov_f32) {
     constexpr std::string_view kParameters[] = {"p10", "p20", "p0"};
     if (in_.simm16 < 3) {
@@ -281,6 +337,9 @@ void Writer::scalar() {
     } else if (shape_.has(flag::kDependency)) {
       separate();
       append_dependency_counters(text_, target_, in_.simm16);
+    } else if (shape_.has(flag::kDelay)) {
+      separate();
+      append_delay(text_, in_.simm16);
     } else if (shape_.has(flag::kVersion)) {
       separate();
       append_version(text_, in_.simm16);
@@ -310,7 +369,12 @@ void Writer::scalar() {
   operand_if(in_.dst[0]);
   for (size_t i = 0; i != 3; ++i) {
     const File file = shape_.src[i].file;
-    if (file != File::kNone && file != File::kSameAsDst && file != File::kVcc) operand(in_.src[i]);
+    if (file == File::kLiteral) {
+      separate();
+      append_hex(text_, in_.literal);
+    } else if (file != File::kNone && file != File::kSameAsDst && file != File::kVcc) {
+      operand(in_.src[i]);
+    }
   }
   immediate();
 }
@@ -336,7 +400,7 @@ void Writer::smem() {
   if (in_.soffset.exists()) append_operand(text_, target_, in_.soffset, 0);
   const bool both = in_.soffset.exists() && in_.offen;
   if (both) text_ += " offset:";
-  if (!in_.soffset.exists() && in_.offset == 0 && target_.family() == Family::kGfx10) {
+  if (!in_.soffset.exists() && in_.offset == 0 && target_.family() >= Family::kGfx10) {
     text_ += "null";  // The bits also mean an offset of 0; LLVM prints null.
   } else if (both || !in_.soffset.exists()) {
     append_hex(text_, in_.offset);
@@ -347,8 +411,9 @@ void Writer::smem() {
 void Writer::ds() {
   operand_if(in_.vdst);
   operand_if(in_.vaddr);
-  operand_if(in_.vdata);
-  operand_if(in_.vdata2);
+  const bool is_swapped = shape_.has(flag::kSwapped);
+  operand_if(is_swapped ? in_.vdata2 : in_.vdata);
+  operand_if(is_swapped ? in_.vdata : in_.vdata2);
   if (shape_.has(flag::kTwoOffsets)) {
     if (in_.offset != 0) modifier(" offset0:", in_.offset);
     if (in_.offset1 != 0) modifier(" offset1:", in_.offset1);
@@ -406,16 +471,32 @@ void Writer::buffer() {
   if (from_lds) text_ += " lds";
   cache_policy();
   modifier(in_.tfe, " tfe");
-  modifier(in_.lds && !from_lds, " lds");
+  modifier(in_.lds && !from_lds && !shape_.has(flag::kNamesLds), " lds");
 }
 
 void Writer::image() {
   operand(in_.vdst.exists() ? in_.vdst : in_.vdata);
-  if (shape_.has(flag::kNsa)) {
+  if (shape_.has(flag::kNsa) && shape_.has(flag::kRay) && family_ == Family::kGfx11) {
+    // The node, the ray's extent, origin, direction and inverse direction (A16: both directions).
+    const bool wide_node = in_.op == Op::image_bvh64_intersect_ray;
+    const uint8_t sizes[] = {static_cast<uint8_t>(wide_node ? 2 : 1), 1, 3, 3, 3};
+    separate();
+    for (unsigned i = 0; i <= in_.nsa_count; ++i) {
+      const unsigned number = i == 0 ? in_.vaddr.vgpr() : in_.nsa[i - 1];
+      text_ += i == 0 ? "[" : ", ";
+      append_operand(text_, target_, vector_group(number, sizes[i]), 0);
+    }
+    text_ += ']';
+  } else if (shape_.has(flag::kNsa)) {
     separate();
     text_ += '[';
     append_operand(text_, target_, in_.vaddr, 0);
-    for (unsigned i = 0; i != in_.nsa_count; ++i) modifier(", v", in_.nsa[i]);
+    const bool has_group = family_ == Family::kGfx11 && in_.nsa_count > 4;
+    for (unsigned i = 0; i != (has_group ? 3u : in_.nsa_count); ++i) modifier(", v", in_.nsa[i]);
+    if (has_group) {
+      text_ += ", ";
+      append_operand(text_, target_, vector_group(in_.nsa[3], in_.nsa_count - 3u), 0);
+    }
     text_ += ']';
   } else {
     operand(in_.vaddr);
@@ -460,6 +541,7 @@ void Writer::exp() {
   modifier(in_.done, " done");
   modifier(in_.compressed, " compr");
   modifier(in_.valid_mask, " vm");
+  modifier(in_.row_enable, " row_en");
 }
 
 std::string Writer::write() {
@@ -507,6 +589,18 @@ std::string Writer::write() {
       break;
     case Encoding::kExp:
       exp();
+      break;
+    case Encoding::kVopd:
+      dual();
+      break;
+    case Encoding::kLdsDirect:
+      operand(in_.dst[0]);
+      if (shape_.has(flag::kInterpolation)) {
+        modifier(", attr", in_.attribute);
+        text_ += '.';
+        text_ += "xyzw"[in_.channel & 3];
+      }
+      modifier(" wait_vdst:", in_.wait);
       break;
   }
   return std::move(text_);

@@ -51,8 +51,28 @@ bool reads_scc(Op op) {
                         Op::s_cmov_b64, Op::s_cmovk_i32, Op::s_cbranch_scc0, Op::s_cbranch_scc1});
 }
 
+// Float arithmetic and conversions of gfx1150. Its comparisons set SCC.
+bool is_scalar_float(Op op) {
+  return is_one_of(op, {Op::s_add_f16,        Op::s_add_f32,
+                        Op::s_sub_f16,        Op::s_sub_f32,
+                        Op::s_mul_f16,        Op::s_mul_f32,
+                        Op::s_min_f16,        Op::s_min_f32,
+                        Op::s_max_f16,        Op::s_max_f32,
+                        Op::s_fmac_f16,       Op::s_fmac_f32,
+                        Op::s_fmaak_f32,      Op::s_fmamk_f32,
+                        Op::s_ceil_f16,       Op::s_ceil_f32,
+                        Op::s_floor_f16,      Op::s_floor_f32,
+                        Op::s_trunc_f16,      Op::s_trunc_f32,
+                        Op::s_rndne_f16,      Op::s_rndne_f32,
+                        Op::s_cvt_f16_f32,    Op::s_cvt_f32_f16,
+                        Op::s_cvt_hi_f32_f16, Op::s_cvt_pk_rtz_f16_f32,
+                        Op::s_cvt_f32_i32,    Op::s_cvt_f32_u32,
+                        Op::s_cvt_i32_f32,    Op::s_cvt_u32_f32});
+}
+
 // Scalar ALU instructions that keep SCC; the others set it.
 bool keeps_scc(const Instruction& in) {
+  if (is_scalar_float(in.op)) return true;
   switch (in.encoding) {
     case Encoding::kSop1:
       return is_one_of(in.op, {Op::s_mov_b32,         Op::s_mov_b64,         Op::s_cmov_b32,
@@ -65,12 +85,13 @@ bool keeps_scc(const Instruction& in) {
                                Op::s_setpc_b64,       Op::s_swappc_b64,      Op::s_rfe_b64,
                                Op::s_rfe_restore_b64, Op::s_movrels_b32,     Op::s_movrels_b64,
                                Op::s_movreld_b32,     Op::s_movreld_b64,     Op::s_movrelsd_2_b32,
-                               Op::s_cbranch_join,    Op::s_set_gpr_idx_idx, Op::s_bitreplicate_b64_b32});
+                               Op::s_cbranch_join,    Op::s_set_gpr_idx_idx, Op::s_bitreplicate_b64_b32,
+                               Op::s_sendmsg_rtn_b32, Op::s_sendmsg_rtn_b64});
     case Encoding::kSop2:
-      return is_one_of(
-          in.op, {Op::s_cselect_b32, Op::s_cselect_b64, Op::s_mul_i32, Op::s_mul_hi_u32, Op::s_mul_hi_i32,
-                  Op::s_bfm_b32, Op::s_bfm_b64, Op::s_cbranch_g_fork, Op::s_rfe_restore_b64,
-                  Op::s_pack_ll_b32_b16, Op::s_pack_lh_b32_b16, Op::s_pack_hh_b32_b16});
+      return is_one_of(in.op, {Op::s_cselect_b32, Op::s_cselect_b64, Op::s_mul_i32, Op::s_mul_hi_u32,
+                               Op::s_mul_hi_i32, Op::s_bfm_b32, Op::s_bfm_b64, Op::s_cbranch_g_fork,
+                               Op::s_rfe_restore_b64, Op::s_pack_ll_b32_b16, Op::s_pack_lh_b32_b16,
+                               Op::s_pack_hh_b32_b16, Op::s_pack_hl_b32_b16});
     case Encoding::kSopk:
       return is_one_of(
           in.op, {Op::s_movk_i32, Op::s_cmovk_i32, Op::s_mulk_i32, Op::s_cbranch_i_fork, Op::s_getreg_b32,
@@ -143,8 +164,8 @@ bool uses_other_lanes(const Instruction& in) {
   return in.lanes == LaneMode::kDpp || in.lanes == LaneMode::kDpp8 ||
          is_one_of(in.op,
                    {Op::v_readlane_b32, Op::v_readfirstlane_b32, Op::v_writelane_b32, Op::v_permlane16_b32,
-                    Op::v_permlanex16_b32, Op::ds_permute_b32, Op::ds_bpermute_b32, Op::ds_swizzle_b32,
-                    Op::ds_append, Op::ds_consume, Op::ds_ordered_count});
+                    Op::v_permlanex16_b32, Op::v_permlane64_b32, Op::ds_permute_b32, Op::ds_bpermute_b32,
+                    Op::ds_swizzle_b32, Op::ds_append, Op::ds_consume, Op::ds_ordered_count});
 }
 
 bool changes_mode(const Instruction& in) {
@@ -357,8 +378,8 @@ class Reader {
 
   void vector() {
     const MatrixShape* const matrix = matrix_shape(in_.op);
-    const bool is_matrix = matrix != nullptr;                             // ignores EXEC
-    if (is_matrix && matrix->is_sparse) add(effects_.reads, in_.dst[0]);  // C
+    const bool is_matrix = matrix != nullptr || is_wave_matrix(in_.op);           // ignores EXEC
+    if (matrix != nullptr && matrix->is_sparse) add(effects_.reads, in_.dst[0]);  // C
     effects_.lanes = is_matrix || uses_other_lanes(in_) ? LaneUse::kAcross : LaneUse::kApart;
     if (!ignores_exec(in_.op)) read_mask(code::kExecLo);
     if (in_.op == Op::v_div_fmas_f32 || in_.op == Op::v_div_fmas_f64) read_mask(code::kVccLo);
@@ -430,6 +451,14 @@ bool keeps_other_half(const Instruction& instruction, const Traits& traits) {
 }
 
 Effects effects_of(const Instruction& instruction, const Target& target, unsigned wave_size) {
+  if (instruction.second_op != Op::none) {  // Both operations read before either writes.
+    Effects effects = Reader(first_of_pair(instruction), target, wave_size).run();
+    const Effects second = Reader(second_of_pair(instruction), target, wave_size).run();
+    effects.reads |= second.reads;
+    effects.writes |= second.writes;
+    effects.replaces |= second.replaces;
+    return effects;
+  }
   return Reader(instruction, target, wave_size).run();
 }
 

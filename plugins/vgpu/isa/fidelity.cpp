@@ -12,9 +12,9 @@ namespace rigel::vgpu::isa {
 namespace {
 
 std::string form_of(const Instruction& instruction) {
-  constexpr std::string_view kEncodings[] = {"SOP1",   "SOP2",    "SOPK",  "SOPC",  "SOPP",   "SMEM", "VOP1",
-                                             "VOP2",   "VOPC",    "VOP3",  "VOP3P", "VINTRP", "DS",   "FLAT",
-                                             "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG",   "EXP"};
+  constexpr std::string_view kEncodings[] = {
+      "SOP1",   "SOP2", "SOPK", "SOPC",   "SOPP",    "SMEM",  "VOP1",  "VOP2", "VOPC", "VOP3", "VOP3P",
+      "VINTRP", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "EXP",  "VOPD", "LDSDIR"};
   constexpr std::string_view kLanes[] = {"", " SDWA", " DPP", " DPP8"};
   std::string form(kEncodings[static_cast<size_t>(instruction.encoding)]);
   form += kLanes[static_cast<size_t>(instruction.lanes)];
@@ -41,27 +41,34 @@ struct Tally {
 
 }  // namespace
 
-bool plain_instruction(const Target& target, uint16_t row, Instruction& instruction) {
+bool plain_instruction(const Target& chip, uint16_t row, Instruction& instruction) {
   const tables::Row& line = tables::rows()[row];
   const tables::Shape& shape = tables::shapes()[line.shape];
-  if (!line.chips.intersects(chip_set(target))) return false;
+  if (!line.chips.intersects(chip_set(chip))) return false;
+  Target target = chip;
+  if (shape.encoding == Encoding::kVopd) target.wave32 = true;
   // Bits that turn source fields into VGPRs, in instructions of eight and of four bytes. Some operands
   // require them, others reject them.
   constexpr uint64_t kLong[] = {1ull << 40, 1ull << 49, 1ull << 58};
   for (unsigned choice = 0; choice != 8; ++choice) {
     uint64_t bits = line.value;
     for (unsigned i = 0; i != 3; ++i) {
-      if (((choice >> i) & 1) == 0 && shape.dwords == 2) bits |= kLong[i] & shape.live & ~shape.mask;
+      if (((choice >> i) & 1) == 0 && shape.dwords >= 2) bits |= kLong[i] & shape.live & ~shape.mask;
     }
     if ((choice & 1) == 0 && shape.encoding <= Encoding::kVopc && shape.encoding >= Encoding::kVop1)
       bits |= 0x100 & shape.live & ~shape.mask;
-    if (shape.has(tables::flag::kDpp8)) bits = (bits & ~uint64_t{0x1ff}) | 233;
-    if (shape.has(tables::flag::kDpp))
+    // DPP has a dword of its own, in VOP3 the third.
+    const bool is_long = shape.dwords == 3;
+    const unsigned source = is_long ? 32 : 0;
+    if (shape.has(tables::flag::kDpp8))
+      bits = (bits & ~(uint64_t{0x1ff} << source)) | uint64_t{233} << source;
+    if (shape.has(tables::flag::kDpp) && !is_long)
       bits |= ((uint64_t{0xff} << 56) | (uint64_t{0x150} << 40)) & shape.live;
     // Valid immediates: the complete MODE register, an interrupt.
     if (shape.has(tables::flag::kHardwareRegister)) bits |= 0xf801;
     if (shape.has(tables::flag::kMessage)) bits |= 1;
     uint32_t words[kMaxInstructionDwords] = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+    if (shape.has(tables::flag::kDpp) && is_long) words[2] = 0xff015000;
     if (decode(target, words, std::size(words), instruction) == DecodeStatus::kOk && instruction.row == row)
       return true;
     words[1] &= ~(uint32_t{0x1ff} << 8);  // row_newbcast exists on gfx90a and gfx10 only.

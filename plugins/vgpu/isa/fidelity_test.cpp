@@ -31,7 +31,7 @@ TEST(IsaFidelity, CoversAllOperationsAndGenerations) {
   ASSERT_EQ(rows.size(), kOpCount - 1);
   for (const OperationFidelity& row : rows) {
     EXPECT_NE(row.fidelity, Fidelity::kAbsent) << name(row.op);
-    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10}) {
+    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10, Family::kGfx11}) {
       const bool has = ((row.generations >> static_cast<unsigned>(family)) & 1) != 0;
       EXPECT_EQ(has, exists_on(row.op, family)) << name(row.op);
     }

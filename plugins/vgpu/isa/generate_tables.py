@@ -5,12 +5,13 @@
   generate_tables.py amdgpu.json
 
 writes chips.inc (chips and their families), op.inc (operations), memory_shapes.inc (transfers of memory operations), image_shapes.inc (addresses and sizes of
-image operations), instruction_shapes.inc (encodings and operands) and instructions.inc (one line for each instruction,
-encoding and generation). They are checked in, so that a build needs neither LLVM nor this program.
+image operations), field_positions.inc (fields of memory instructions), instruction_shapes.inc (encodings and operands),
+instructions.inc (one line for each instruction, encoding and generation) and dual_operations.inc (second operations of
+VOPD). They are checked in, so that a build needs neither LLVM nor this program.
 
 An instruction shape is an encoding with its fixed bits, the bits of its fields, and its operands. An instruction is a
-shape with the values of the fixed bits, and the chips that have it. decoder.cpp has the positions of fields, according
-to the ISA manuals.
+shape with the values of the fixed bits, and the chips that have it. Fields of arithmetic have the same positions in all
+generations; decoder.cpp has them.
 """
 import collections
 import json
@@ -23,13 +24,22 @@ CHIPS = ["gfx801", "gfx802", "gfx803", "gfx805", "gfx810",
          "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a", "gfx90c",
          "gfx1010", "gfx1011", "gfx1012", "gfx1013",
          "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036",
-         "gfx942"]
-FAMILIES = ["gfx8", "gfx9", "gfx10"]
-OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10"}  # The family whose opcodes a family has.
+         "gfx942",
+         "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151"]
+FAMILIES = ["gfx8", "gfx9", "gfx10", "gfx11"]
+OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10", "gfx11": "gfx11"}  # The family whose opcodes a family has.
 # LLVM's decoder tables, in the order of its search; the last ones serve all chips of a family.
-NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX940", "GFX8", "GFX9", "GFX10"}
+NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX940", "GFX8", "GFX9", "GFX10", "GFX11_FAKE16",
+              "GFX11"}
 KINDS = ["SDWA", "DPP", "VOP3P", "VOP3", "VOP1", "VOP2", "VOPC", "VINTRP", "SOP1", "SOP2", "SOPC", "SOPK", "SOPP",
          "SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"]
+OPCODE_ORDER = ["gfx8", "gfx10", "gfx11"]
+# gfx11's names of operations that gfx10 has with swapped operands: decoder and disassembler swap them.
+SWAPPED = {"ds_cmpstore": "ds_cmpst"}
+# Loads to LDS have a modifier before gfx11.
+LOADS_TO_LDS = {"buffer_load_lds_b32": "buffer_load_dword", "buffer_load_lds_format_x": "buffer_load_format_x",
+                "buffer_load_lds_i8": "buffer_load_sbyte", "buffer_load_lds_u8": "buffer_load_ubyte",
+                "buffer_load_lds_i16": "buffer_load_sshort", "buffer_load_lds_u16": "buffer_load_ushort"}
 MEMORY = {"SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"}
 
 # Names with two meanings: the pseudo instruction's name and the operation's. The plain name is that of gfx9 and later,
@@ -91,12 +101,17 @@ class Dump:
                 continue
             chips = (1 << len(CHIPS)) - 1
             for predicate in record["Predicates"]:
+                if predicate["def"] == "UseRealTrue16Insts" and name.startswith("V_MOV_B16_"):
+                    continue  # The other operations also have a form with whole registers.
                 chips &= self.chips_of_predicate(predicate["def"])
             if chips:
                 yield name, record, chips
 
 
 def kind_of(record):
+    for kind in ("VOPD", "LDSDIR"):
+        if any(base.startswith(kind) for base in record["!superclasses"]):
+            return kind
     return next(kind for kind in KINDS if record[kind] == 1)
 
 
@@ -117,7 +132,7 @@ def moves_lds(text):
 def operation_of_pseudo(name):
     name = name.lower()
     while True:
-        stripped = re.sub(r"_(e32|e64|sdwa|dpp|dpp8|vgprcd|mac|nosdst|opsel)$", "", name)
+        stripped = re.sub(r"_(e32|e64|sdwa|dpp|dpp8|vgprcd|mac|nosdst|opsel|t16|fake16|twoaddr|w32)$", "", name)
         if stripped == name:
             return RENAMED.get(name, name)
         name = stripped
@@ -129,11 +144,23 @@ def families_of(chips):
 
 def name_operations(instructions):
     """Returns {instruction name: operation}. Arithmetic has the name of its pseudo instruction, which is the same for
-    all generations. Memory operations have their mnemonic, which does not include addressing modes."""
-    operations, learned = {}, {}
-    for name, record, chips in instructions:
+    all generations. Memory operations have their mnemonic, which does not include addressing modes: the one before
+    gfx11, which renamed them, if there is one."""
+    operations, learned, before = {}, {}, {}
+    for name, record, chips in sorted(instructions, key=lambda i: opcode_order(i[2])):
         if kind_of(record) in MEMORY:
-            operations[name] = mnemonic_of(record)
+            mnemonic = mnemonic_of(record)
+            for new, old in SWAPPED.items():
+                mnemonic = mnemonic.replace(new, old)
+            mnemonic = LOADS_TO_LDS.get(mnemonic, mnemonic)
+            pseudo = re.sub("_gfx9$", "", record["PseudoInstr"].lower()) if record.get("PseudoInstr") else mnemonic
+            if opcodes_of(chips) == "gfx11":
+                mnemonic = before.get(pseudo, mnemonic)
+            else:
+                before[pseudo] = mnemonic
+            operations[name] = mnemonic
+        elif kind_of(record) == "VOPD":
+            operations[name] = operation_of_pseudo("v_" + re.match(r"V_DUAL_(.*)_X_", name)[1])
         elif record.get("PseudoInstr"):
             operations[name] = operation_of_pseudo(record["PseudoInstr"])
             for family in families_of(chips):
@@ -153,11 +180,11 @@ def class_of(record, pseudo):
         return memory[kind]
     if kind.startswith("SOP"):
         return "kScalar"
-    if kind == "VINTRP" or "$attr" in record["AsmString"]:
+    if kind in ("VINTRP", "LDSDIR") or "$attr" in record["AsmString"] or "$waitexp" in record["AsmString"]:
         return "kInterpolation"
-    if pseudo["IsMAI"] == 1 or any(a[0]["def"].startswith("ARegSrc") for a in record["InOperandList"]["args"]):
+    if pseudo.get("IsMAI") == 1 or "_wmma_" in record["AsmString"] or any(a[0]["def"].startswith("ARegSrc") for a in record["InOperandList"]["args"]):
         return "kMatrix"
-    return "kTranscendental" if record["TRANS"] == 1 else "kVector"
+    return "kTranscendental" if record.get("TRANS") == 1 else "kVector"
 
 
 def pseudo_instructions(dump):
@@ -185,9 +212,9 @@ def write_operations(folder, dump, instructions, operations):
     for name, record, chips in instructions:
         families[operations[name]] |= families_of(chips)
         classes[operations[name]].add(class_of(record, pseudos.get(record.get("PseudoInstr"), record)))
-        for family in families_of(chips):
+        for family in families_of(chips) if kind_of(record) != "VOPD" else ():
             names[operations[name]].add((family, mnemonic_of(record)))
-    lines = ["// Generated by generate_tables.py. RIGEL_OP(name, bit 0: gfx8, bit 1: gfx9, bit 2: gfx10, class)"]
+    lines = ["// Generated by generate_tables.py. RIGEL_OP(name, bit 0: gfx8, 1: gfx9, 2: gfx10, 3: gfx11, class)"]
     for op in sorted(families):
         bits = sum(1 << FAMILIES.index(family) for family in families[op])
         other = collections.defaultdict(list)
@@ -242,7 +269,7 @@ class Operands:
     def dwords(self, register_class):
         record = self.records[register_class]
         if record["Size"]:
-            return record["Size"] // 32
+            return max(1, record["Size"] // 32)
         widths = {"i1": 64, "f64": 64, "i64": 64, "i32": 32, "f32": 32, "i16": 32, "f16": 32}
         for value_type in record["RegTypes"]:
             name = value_type["def"]
@@ -309,6 +336,7 @@ class Row:
     """One instruction in one encoding."""
 
     def __init__(self, name, record, chips, op, operands, value_types, packed, selects_destination):
+        self.operand_records = operands.records
         self.name, self.record, self.chips, self.op = name, record, chips, op
         self.mnemonic = mnemonic_of(record)
         self.kind = kind_of(record)
@@ -318,6 +346,7 @@ class Row:
         self.flags = set()
         self.slots = {}
         self.named = {}
+        self.second = None  # VOPD: the second operation's code and name.
         text = record["AsmString"]
         for kind in ("OutOperandList", "InOperandList"):
             for argument, field in record[kind]["args"]:
@@ -328,9 +357,54 @@ class Row:
             self.flags.add({"SDWA": "kSdwa", "DPP": "kDpp8" if "dpp8" in text else "kDpp"}[self.kind])
         if self.kind in MEMORY:
             self._slots_memory(record, text)
+        elif self.kind == "VOPD":
+            self.flags.add("kNoSuffix")
+            self.second = (self.value >> 17 & 31, operation_of_pseudo("v_" + re.search(r"_X_(.*)_gfx", name)[1]),
+                           re.search(r":: ([a-z0-9_]+)", text)[1])
+        elif self.kind == "LDSDIR":
+            self.slots["dst0"] = self.named["vdst"]
+            self.flags.add("kNoSuffix")
+            if "$attr" in text:
+                self.flags.add("kInterpolation")
         else:
             self._slots_arithmetic(record, text, packed, selects_destination)
+            self._true16(record, text)
         self.encoding = self._encoding()
+
+    def _true16(self, record, text):
+        """gfx11 and later: 16-bit operands are halves of registers, in VOP1, VOP2 and VOPC by the top bit of the register's
+        number, otherwise by op_sel. LLVM 19 describes forms without halves, too."""
+        if opcodes_of(self.chips) != "gfx11" or self.kind.startswith("SOP"):
+            return
+        if self.op.endswith("class_f16") and self.kind == "VOP3":  # The classes are a dword, as in LLVM.
+            self.slots["src1"] = (self.slots["src1"][0], "kB32", 1)
+        if self.kind == "DPP" and self.dwords == 2:  # Sign modifiers of integers, which do not exist.
+            self.live &= ~{"v_mov_b16": 15 << 52, "v_ldexp_f16": 3 << 54}.get(self.op, 0)
+        short = {slot: operand for slot, operand in self.slots.items()
+                 if re.match("k[BFIU]16$", operand[1]) and operand[0] in ("kVector", "kVectorSource", "kSource")}
+        is_long = self.value >> 26 & 63 in (0x35, 0x33)
+        if not is_long:
+            low = {"dst0": "vdst"}
+            classes = {a[1]: a[0]["def"] for k in ("OutOperandList", "InOperandList") for a in record[k]["args"]}
+            records = self.operand_records
+            for slot, operand in self.slots.items():
+                name = classes.get(low.get(slot, slot))
+                if name is None or operand[0] not in ("kVector", "kVectorSource", "kSource"):
+                    continue
+                inner = records[name].get("RegClass", {"def": name})
+                is_low = "Lo128" in name or "Lo128" in str(inner["def"])
+                if is_low and slot not in short:  # The description of a DPP8 form lacks types.
+                    short[slot] = self.slots[slot] = (operand[0], "kB16", operand[2])
+                elif slot in short and not is_low:
+                    raise ValueError(f"{self.name}: {operand} has the registers {name}")
+        if short and (not is_long or "$op_sel" not in text):
+            self.flags.add("kTrue16")
+            if is_long:
+                bits = {"src0": 1 << 11, "src1": 1 << 12, "src2": 1 << 13, "dst0": 1 << 14}
+                for slot in short:
+                    self.live |= bits[slot]
+                    self.mask &= ~bits[slot]
+                    self.value &= ~bits[slot]
 
     def _slots_arithmetic(self, record, text, packed, selects_destination):
         ins = [a[1] for a in record["InOperandList"]["args"]]
@@ -360,6 +434,8 @@ class Row:
         for i in range(3):
             if f"src{i}" in ins and f"src{i}" in self.named:
                 self.slots[f"src{i}"] = self.named[f"src{i}"]
+        if self.op.startswith("s_sendmsg_rtn"):  # The message's number is in the source's field.
+            self.slots.pop("src0", None)
         if self.kind == "VINTRP" and "vsrc" in self.named:
             self.slots["src0"] = self.named["vsrc"]
         if "sdst" in ins and self.kind == "SOP1":  # s_movreld: the indexed register is additional.
@@ -367,7 +443,7 @@ class Row:
         elif "sdst" in ins:  # SOPK and others read their destination field.
             self.slots["src0"] = ("kScalarDst",) + self.named["sdst"][1:]
         constraints = record["Constraints"]
-        if re.search(r"\$vdst = \$src2|\$src2 = \$vdst", constraints):
+        if re.search(r"\$[vs]dst = \$src2|\$src2 = \$[vs]dst", constraints):
             self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if self.op == "v_pk_fmac_f16":  # Missing in the description.
             self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
@@ -379,7 +455,7 @@ class Row:
             self.slots["src0"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if "VCC" in uses and "src2" not in self.slots and self.kind not in ("SOP1", "SOP2", "SOPP"):
             self.slots["src2"] = vcc
-        if "imm" in ins and self.kind == "VOP2":  # v_madmk: S1, v_madak: S2
+        if "imm" in ins and self.kind in ("VOP2", "SOP2"):  # v_madmk: S1, v_madak: S2
             constant = ("kLiteral",) + self.slots["src0"][1:]
             if text.index("$imm") < text.index("$src1"):
                 self.slots["src1"], self.slots["src2"] = constant, self.slots["src1"]
@@ -391,7 +467,8 @@ class Row:
         for field in ("src0", "src1", "src2"):  # Modifiers that are not printed, or of integers, do not exist.
             hidden = f"${field}_modifiers" not in text
             integer = modifiers.get(field + "_modifiers", "").startswith("Int") and self.kind != "SDWA"
-            if field + "_modifiers" in self.layout.fields and (hidden or integer) and self.kind != "VOP3P":
+            if field + "_modifiers" in self.layout.fields and (hidden or integer) and self.kind != "VOP3P" and \
+                    "$neg_lo" not in text:
                 keep = 0x7800 if "$op_sel" in text else 0
                 self.live &= ~(self.layout.fields[field + "_modifiers"] & ~keep)
         if record.get("IsSingle") == 1 or record["VOP3P"] == 1 or re.match(r"[a-z0-9_]+ \$vdst", text):
@@ -404,18 +481,24 @@ class Row:
                 self.flags.add("kOpSelOfDst")
         if packed:
             self.flags.add("kPacked")
-        if "_mix" in self.op and record["VOP3P"] == 1:
+        if "_mix" in self.op and (record["VOP3P"] == 1 or opcodes_of(self.chips) == "gfx11"):
             self.flags.add("kMix")
         if "$attr" in text:
             self.flags.add("kInterpolation")
         if record["IsMAI"] == 1 or "$cbsz" in text:
             self.flags.add("kMatrix")
+        if "_wmma_" in text:
+            self.flags.add("kWaveMatrix")
+            if "_i32_" in text:  # LLVM describes the constants of doubles.
+                self.slots["src2"] = (self.slots["src2"][0], "kB256", 8)
+        if "$waitexp" in text:
+            self.flags.add("kInRegister")
         if "$idx" in text:  # v_smfmac: the indices of A's elements are S2, and the destination is also C.
             self.slots["src2"] = self.named["idx"]
             self.flags.add("kSparse")
         for field, flag in (("SOPPBrTarget", "kBranch"), ("SWaitCnt", "kWaitCount"), ("SendMsg", "kMessage"),
                             ("hwreg", "kHardwareRegister"), ("DepCtr", "kDependency"), ("Endpgm", "kEndProgram"),
-                            ("VersionImm", "kVersion"), ("GPRIdxMode", "kIndexMode"), ("s16imm", "kSigned"),
+                            ("VersionImm", "kVersion"), ("SDelayALU", "kDelay"), ("GPRIdxMode", "kIndexMode"), ("s16imm", "kSigned"),
                             ("u16imm", "kUnsigned"), ("i16imm", "kConstant"), ("i32imm", "kConstant")):
             if any(a[0]["def"] == field for a in record["InOperandList"]["args"]):
                 self.flags.add(flag)
@@ -434,6 +517,8 @@ class Row:
             self.slots["src0"] = named["sbase"]
         if self.kind == "SMRD" and "i8imm" in {a[0]["def"] for a in record["InOperandList"]["args"]}:
             self.flags.add("kImmediateData")
+        if any(self.mnemonic.startswith(new) for new in SWAPPED):
+            self.flags.add("kSwapped")
         if "$offset0" in text:
             self.flags.add("kTwoOffsets")
         if self.kind == "DS" and text.endswith(" gds"):
@@ -467,11 +552,16 @@ class Row:
     def _encoding(self):
         direct = {"VOP3": "kVop3", "VOP3P": "kVop3p", "VINTRP": "kVintrp", "SOP1": "kSop1", "SOP2": "kSop2",
                   "SOPC": "kSopc", "SOPK": "kSopk", "SOPP": "kSopp", "SMRD": "kSmem", "DS": "kDs", "MUBUF": "kMubuf",
-                  "MTBUF": "kMtbuf", "MIMG": "kMimg", "EXP": "kExp"}
+                  "MTBUF": "kMtbuf", "MIMG": "kMimg", "EXP": "kExp", "VOPD": "kVopd", "LDSDIR": "kLdsDirect"}
+        is_gfx11 = opcodes_of(self.chips) == "gfx11"
+        if is_gfx11 and self.kind in ("VOP3", "VOP3P", "DPP"):
+            high = {0xcc: "kVop3p", 0xcd: "kVintrp"}.get(self.value >> 24 & 0xff)
+            if high or self.value >> 26 & 63 == 0x35:
+                return high or "kVop3"
         if self.kind in direct:
             return "kVop3p" if self.kind == "VOP3" and self.value >> 23 & 0x1ff == 0x1a7 else direct[self.kind]
         if self.kind == "FLAT":
-            return {0: "kFlat", 1: "kScratch", 2: "kGlobal"}[self.value >> 14 & 3]
+            return {0: "kFlat", 1: "kScratch", 2: "kGlobal"}[self.value >> (16 if is_gfx11 else 14) & 3]
         return {0x3e: "kVopc", 0x3f: "kVop1"}.get(self.value >> 25 & 0x3f, "kVop2")
 
     def shape(self):
@@ -487,7 +577,15 @@ def merge_addressing(rows):
     (immediate, register, both), FLAT with and without SADDR; and atomics with and without a returned value. The bits in
     which they differ become field bits."""
     def free(row):
-        gfx10 = opcodes_of(row.chips) == "gfx10"
+        gcn, gfx11 = (opcodes_of(row.chips) == opcodes for opcodes in ("gfx8", "gfx11"))
+        if gfx11 and row.kind == "MUBUF":
+            bits = 0xc0 << 48 | (1 << 53 if row.slots.get("src1") or "kLds" in row.flags else 0)
+            return bits | (0x4000 if "kAtomic" in row.flags else 0)
+        if gfx11 and row.kind == "MTBUF":
+            return 0xc0 << 48
+        if gfx11 and row.kind == "FLAT":
+            bits = 0xff << 48 if row.encoding == "kScratch" else 0x7f << 48 if row.encoding == "kGlobal" else 0
+            return bits | (0x4000 if "kAtomic" in row.flags else 0)
         if row.kind == "MUBUF":
             bits = 0x3000 | (1 << 55 if row.slots.get("src1") or "kLds" in row.flags else 0)
             return bits | (0x4000 if "kAtomic" in row.flags else 0)
@@ -496,7 +594,7 @@ def merge_addressing(rows):
         if row.kind == "SMRD":
             bits = 0x10000 if "atomic" in row.op else 0
             if "offset" in row.layout.fields or "soffset" in row.layout.fields:
-                bits |= 0xfe1fffff << 32 | (0 if gfx10 else 0x24000)
+                bits |= 0xfe1fffff << 32 | (0x24000 if gcn else 0)
             return bits
         if row.kind == "FLAT":
             bits = 0x7f << 48 if row.encoding != "kFlat" else 0
@@ -541,6 +639,10 @@ def opcodes_of(chips):
     return opcodes
 
 
+def opcode_order(chips):
+    return OPCODE_ORDER.index(opcodes_of(chips))
+
+
 def number(bits):
     return sum(bit << i for i, bit in enumerate(bits)) if isinstance(bits, list) else bits
 
@@ -554,22 +656,29 @@ def write_images(folder, dump, rows):
         if not record["isPseudo"] and isinstance(record.get("MIMGEncoding"), dict):
             key = record["BaseOpcode"]["def"], record["MIMGEncoding"]["def"]
             forms[key].add((number(record["VDataDwords"]), number(record["VAddrDwords"])))
+    bases = collections.defaultdict(dict)
+    for row in rows:
+        if row.kind == "MIMG":
+            bases[row.op][row.record["BaseOpcode"]["def"]] = None
     lines = {}
     for row in rows:
-        if row.kind != "MIMG":
+        if row.kind != "MIMG" or row.op in lines:
             continue
-        base = dump.records[row.record["BaseOpcode"]["def"]]
+        base = dump.records[next(iter(bases[row.op]))]
 
         def sizes(which, *encodings):
-            return sum(1 << n for n in {form[which] for e in encodings for form in forms[base["!name"], e]})
+            return sum(1 << n for n in {form[which] for e in encodings for base in bases[row.op]
+                                        for form in forms[base, e]})
 
         facts = [number(base[field]) for field in ("NumExtraArgs", "Gradients", "G16", "Coordinates", "LodOrClampOrMip")]
         lines[row.op] = facts + [f"{sizes(0, *e):#x}" for e in (("MIMGEncGfx6", "MIMGEncGfx8"), ("MIMGEncGfx90a",),
-                                                                ("MIMGEncGfx10Default",))]
-        lines[row.op] += [f"{sizes(1, e):#x}" for e in ("MIMGEncGfx10Default", "MIMGEncGfx10NSA")]
+                                                                ("MIMGEncGfx10Default",), ("MIMGEncGfx11Default",))]
+        lines[row.op] += [f"{sizes(1, e):#x}" for e in ("MIMGEncGfx10Default", "MIMGEncGfx10NSA", "MIMGEncGfx11Default",
+                                                        "MIMGEncGfx11NSA")]
     text = ["// Generated by generate_tables.py. RIGEL_IMAGE(operation, further addresses, gradients, 16-bit gradients,",
-            "// coordinates, LOD or clamp or mip level; numbers of data registers that gfx8 and gfx9, gfx90a, gfx10 have,",
-            "// numbers of address registers that gfx10 has, in a group and one by one; one bit a number)"]
+            "// coordinates, LOD or clamp or mip level; numbers of data registers that gfx8 and gfx9, gfx90a, gfx10, gfx11",
+            "// have, numbers of address registers that gfx10 and gfx11 have, each in a group and one by one; one bit a",
+            "// number)"]
     text += [f"RIGEL_IMAGE({op}, {', '.join(map(str, facts))})" for op, facts in sorted(lines.items())]
     (folder / "image_shapes.inc").write_text("\n".join(text) + "\n")
 
@@ -604,15 +713,16 @@ class Access:
 
     def _verb(self):
         loads, stores = self.record["mayLoad"] == 1, self.record["mayStore"] == 1
-        if self.kind == "DS" and (self.text.endswith(" gds") or "addr" not in self.dwords and loads and stores):
-            return None  # Global wave sync, ordered count, append and consume.
+        if self.kind == "DS" and (self.text.endswith(" gds") or "bvh" in self.words or "addr" not in self.dwords and loads and stores):
+            return None  # Global wave sync, ordered count, append and consume, stacks of ray traversal.
         if self.kind != "DS" and moves_lds(self.text):
             return "kStore" if "store" in self.words else "kLoad"
         return "kAtomic" if loads and stores else "kLoad" if loads else "kStore" if stores else None
 
     def _space(self):
         if self.kind == "FLAT":
-            return {(0, 0): "kFlat", (1, 0): "kScratch", (0, 1): "kGlobal"}[tuple(self.record["Inst"][14:16])]
+            at = 16 if self.record["DecoderNamespace"] == "GFX11" else 14
+            return {(0, 0): "kFlat", (1, 0): "kScratch", (0, 1): "kGlobal"}[tuple(self.record["Inst"][at:at + 2])]
         if self.kind == "SMRD":
             return "kScratch" if "scratch" in self.words else "kBuffer" if self.dwords["sbase"] == 4 else "kGlobal"
         return "kLds" if self.kind == "DS" else "kBuffer"
@@ -653,7 +763,7 @@ class Access:
             raise ValueError(self.text)
         flags = {"kSign": any(word in SMALL and SMALL[word][1] for word in self.words),
                  "kD16": d16, "kHigh": "hi" in self.words, "kAddTid": "addtid" in self.words, "kPair": has_pair,
-                 "kFarPair": has_pair and "st64" in self.text.split()[0],
+                 "kFarPair": has_pair and "st64" in self.words[1],
                  "kReturns": is_atomic and self.kind == "DS" and "vdst" in self.dwords,
                  "kSource2": is_atomic and self.kind == "DS" and not self.given}
         components = len(self.words[-1]) if "format" in self.words else 0
@@ -691,28 +801,105 @@ def value_types_of(dump):
     return types
 
 
+# Bits of cache policy in LLVM's operand.
+POLICY = {0: "glc", 1: "slc", 2: "dlc", 4: "scc"}
+POSITIONED = {"kSmem": "SMRD", "kDs": "DS", "kFlat": "FLAT", "kMubuf": "MUBUF", "kMtbuf": "MTBUF", "kMimg": "MIMG",
+              "kExp": "EXP"}
+FIELDS = ["glc", "slc", "dlc", "scc", "offset", "offset0", "offset1", "offen", "idxen", "tfe", "gds", "vaddr", "vdata",
+          "srsrc", "soffset", "format", "dim", "unorm", "dmask", "r128", "a16", "da", "d16", "lwe", "ssamp", "done", "row"]
+SAME_FIELD = {"vaddr0": "vaddr"}
+
+
+def write_positions(folder, rows):
+    """Writes where fields of memory instructions are. Some bits are fixed in each form: where forms that differ in one
+    modifier differ."""
+    text = ["// Generated by generate_tables.py. RIGEL_FIELDS(chips with the same fields, encoding, fields by their low bit and width)"]
+    for opcodes in OPCODE_ORDER:
+        for encoding, kind in POSITIONED.items():
+            bits, forms = collections.defaultdict(set), {}
+            for row in rows:
+                if row.kind != kind or opcodes_of(row.chips) != opcodes:
+                    continue
+                forms[row.name] = row.record["Inst"]
+                for i, bit in enumerate(row.record["Inst"][:64]):
+                    if isinstance(bit, dict) and "var" in bit:
+                        index = bit.get("index", 0)
+                        name = SAME_FIELD.get(bit["var"], bit["var"])
+                        bits[POLICY.get(index) if name == "cpol" else name].add((index, i))
+            for field, pair in {"offen": ("_OFFEN", "_OFFSET"), "idxen": ("_IDXEN", "_OFFSET"), "tfe": ("_TFE_", "_"),
+                                "done": ("_DONE", ""), "row": ("_ROW", "")}.items():
+                for name, inst in forms.items():
+                    other = forms.get(name.replace(*pair)) if pair[0] in name and field not in bits else None
+                    differ = [i for i in range(64) if other and isinstance(inst[i], int) and inst[i] != other[i]]
+                    if len(differ) == 1:
+                        bits[field].add((0, differ[0]))
+            fields = []
+            for field in FIELDS:
+                # Accumulation registers have an additional bit, which is not next to the others.
+                places = sorted(bits[field])
+                if places:
+                    low = min(i for index, i in places if index == places[0][0])
+                    width = 1
+                    while any(i == low + width and index == places[0][0] + width for index, i in places):
+                        width += 1
+                    fields.append(f".{field} = {{{low}, {width}}}")
+            text.append(f"RIGEL_FIELDS({opcodes_name(opcodes)}, {encoding}, {', '.join(fields)})")
+    (folder / "field_positions.inc").write_text("\n".join(text) + "\n")
+
+
+def opcodes_name(opcodes):
+    return {"gfx8": "kGcn"}.get(opcodes, f"k{opcodes.capitalize()}")
+
+
+def add_operands_of_duals(rows):
+    """VOPD: the first operation has the operands of its VOP1 or VOP2 form. Returns the forms of the second ones."""
+    plain = {row.op: row for row in rows if row.kind in ("VOP1", "VOP2") and opcodes_of(row.chips) == "gfx11"}
+    duals = {}
+    for row in rows:
+        if row.second is not None:
+            row.slots = dict(plain[row.op].slots)
+            row.flags |= plain[row.op].flags & {"kConstantSecond", "kConstantThird"}
+            code, op, mnemonic = row.second
+            duals[code] = (op, mnemonic, plain[op])
+    return duals
+
+
 def write_tables(folder, dump, instructions, operations):
     operands = Operands(dump.records)
     value_types = value_types_of(dump)
     pseudos = pseudo_instructions(dump)
     packed = {name for name, r in pseudos.items() if r["IsPacked"] == 1}
+    packed_ops = {operations[name] for name, record, chips in instructions if record.get("PseudoInstr") in packed}
     selects_destination = {name for name, r in pseudos.items() if r["VOP3_OPSEL"] == 1}
+    # DPP forms of VOP3 do not have the bit.
+    selecting_ops = {operations[name] for name, record, chips in instructions
+                     if opcodes_of(chips) == "gfx11" and record.get("PseudoInstr") in selects_destination}
     rows, seen = [], set()
+    types_of_op = {operations[name]: value_types[record["PseudoInstr"]] for name, record, chips in instructions
+                   if value_types.get(record.get("PseudoInstr")) and opcodes_of(chips) == "gfx11"}
     for name, record, chips in instructions:
         pseudo = record.get("PseudoInstr")
-        known = value_types.get(pseudo) or value_types.get(operations[name] + "_e32", {})
-        row = Row(name, record, chips, operations[name], operands, known, pseudo in packed,
-                  pseudo in selects_destination)
+        op = operations[name]
+        # DPP8 forms name no pseudo instruction.
+        same_op = types_of_op.get(op) if opcodes_of(chips) == "gfx11" and "$dpp8" in record["AsmString"] else None
+        known = value_types.get(pseudo) or same_op or value_types.get(f"{op}_e32", {})
+        row = Row(name, record, chips, operations[name], operands, known,
+                  pseudo in packed or opcodes_of(chips) == "gfx11" and op in packed_ops,
+                  pseudo in selects_destination or opcodes_of(chips) == "gfx11" and op in selecting_ops)
         key = (row.mask, row.value, chips, row.kind)
-        if key in seen or any(p["def"] in ("isWave32", "isWave64", "has16BankLDS") for p in record["Predicates"]):
+        of_wave = any(p["def"] in ("isWave32", "isWave64") for p in record["Predicates"])
+        if key in seen or of_wave and row.kind != "VOPD" and "kWaveMatrix" not in row.flags or \
+                any(p["def"] == "has16BankLDS" for p in record["Predicates"]):
             continue
         seen.add(key)
         rows.append(row)
     write_images(folder, dump, rows)
+    write_positions(folder, rows)
+    duals = add_operands_of_duals(rows)
     rows = merge_addressing(rows)
     shapes, lines = {}, []
     counts = collections.Counter()
-    for row in sorted(rows, key=lambda r: (opcodes_of(r.chips) == "gfx10", r.op, r.encoding, r.name)):
+    for row in sorted(rows, key=lambda r: (opcode_order(r.chips), r.op, r.encoding, r.name)):
         shape = row.shape()
         if shape not in shapes:
             prefix = shape[0][1:].lower() + "".join(sorted(f[1:].lower() for f in row.flags & {"kSdwa", "kDpp", "kDpp8"}))
@@ -732,6 +919,10 @@ def write_tables(folder, dump, instructions, operations):
         text.append(f"RIGEL_SHAPE({name}, {encoding}, {dwords}, {mask:#018x}, {live:#018x}, {spelled}, "
                     f"{' | '.join('flag::' + f for f in flags) or 0})")
     (folder / "instruction_shapes.inc").write_text("\n".join(text) + "\n")
+    text = ["// Generated by generate_tables.py. RIGEL_DUAL(code, operation, mnemonic, shape of its operands)"]
+    text += [f"RIGEL_DUAL({code}, {op}, {mnemonic}, {shapes[row.shape()]})"
+             for code, (op, mnemonic, row) in sorted(duals.items())]
+    (folder / "dual_operations.inc").write_text("\n".join(text) + "\n")
     print(f"{len(lines)} instructions, {len(shapes)} shapes, {len(set(operations.values()))} operations")
 
 

@@ -31,7 +31,9 @@ enum class Encoding : uint8_t {
   kMubuf,
   kMtbuf,
   kMimg,
-  kExp
+  kExp,
+  kVopd,      ///< Two vector operations of gfx11, in waves of 32.
+  kLdsDirect  ///< Loads from LDS to a VGPR of gfx11, for pixel shaders.
 };
 
 constexpr bool is_scalar_alu(Encoding encoding) {
@@ -40,11 +42,11 @@ constexpr bool is_scalar_alu(Encoding encoding) {
 }
 constexpr bool is_vector_alu(Encoding encoding) {
   return encoding == Encoding::kVop1 || encoding == Encoding::kVop2 || encoding == Encoding::kVopc ||
-         encoding == Encoding::kVop3 || encoding == Encoding::kVop3p;
+         encoding == Encoding::kVop3 || encoding == Encoding::kVop3p || encoding == Encoding::kVopd;
 }
 /// Interpolation and exports, which compute kernels do not use.
 constexpr bool is_graphics(Encoding encoding) {
-  return encoding == Encoding::kVintrp || encoding == Encoding::kExp;
+  return encoding == Encoding::kVintrp || encoding == Encoding::kExp || encoding == Encoding::kLdsDirect;
 }
 
 /// Interpretation of an operand's value; determines the meaning and width of inline constants.
@@ -76,11 +78,12 @@ enum class Type : uint8_t {
   kB1024,  ///< Groups of registers.
 };
 
-/// Hardware source codes (nine bits). Scalar registers have the codes of their generation.
+/// Hardware source codes (nine bits). Scalar registers have the codes of their generation. M0 and NULL, which gfx11
+/// exchanged, have those of gfx10.
 namespace code {
 constexpr uint16_t kVccLo = 106, kVccHi = 107;
 constexpr uint16_t kM0 = 124;
-constexpr uint16_t kNull = 125;  ///< gfx10
+constexpr uint16_t kNull = 125;  ///< gfx10 and later
 constexpr uint16_t kExecLo = 126, kExecHi = 127;
 constexpr uint16_t kZero = 128;  ///< 128 … 192: 0 … 64; 193 … 208: -1 … -16
 constexpr uint16_t kSharedBase = 235, kSharedLimit = 236, kPrivateBase = 237, kPrivateLimit = 238;
@@ -150,7 +153,9 @@ struct Instruction {
   uint8_t abs = 0;
   uint8_t neg = 0;     ///< VOP3P: the low half.
   uint8_t neg_hi = 0;  ///< VOP3P.
-  uint8_t op_sel = 0;  ///< VOP3 of 16-bit operations on gfx9 and later; VOP3P: selects the low half's source.
+  /// Bit is set: the upper half. VOP3 of 16-bit operations on gfx9 and later, VOP1, VOP2 and VOPC on gfx11; VOP3P: of the
+  /// low half's source.
+  uint8_t op_sel = 0;
   uint8_t op_sel_hi = 0;  ///< VOP3P: selects the high half's source.
   bool clamp = false;
   uint8_t omod = 0;  ///< 0: none, 1: ×2, 2: ×4, 3: ÷2
@@ -191,19 +196,38 @@ struct Instruction {
   bool unorm = false, a16 = false, d16 = false, r128 = false, lwe = false, da = false;
   Operand extra[4];              ///< MIMG: SSAMP. EXP: the sources.
   bool lacks_registers = false;  ///< No form has the number of registers that the modifiers require.
-  uint8_t nsa_count = 0;         ///< MIMG of gfx10, NSA form: number of registers after vaddr.
+  uint8_t nsa_count = 0;         ///< MIMG of gfx10 and later, NSA form: number of registers after vaddr.
   uint8_t nsa[12] = {};          ///< NSA form: register numbers.
   // EXP
   uint8_t target = 0, enable = 0;
-  bool done = false, compressed = false, valid_mask = false;
+  bool done = false, compressed = false, valid_mask = false, row_enable = false;
+  uint8_t wait = 0;  ///< Interpolation and LDS-direct of gfx11: the counter to wait for.
   // Interpolation
   uint8_t attribute = 0, channel = 0;
   bool high = false;
   // MFMA of CDNA. BLGP of F64 on gfx942 negates A, B and C.
   uint8_t cbsz = 0, abid = 0, blgp = 0;
+  // VOPD: `op`, `dst` and `src` are the first operation. Both read their sources before either writes.
+  Op second_op = Op::none;
+  Operand second_dst;
+  Operand second_src[3];
   bool scc = false;  ///< Cache policy of gfx90a; sc1 on gfx942, where glc is sc0 and slc is nt.
 
   uint16_t row = 0;  ///< Row of the family's table; for the disassembler.
 };
+
+/// Returns an operation of a VOPD instruction as VOP1 or VOP2.
+constexpr Instruction first_of_pair(Instruction instruction) {
+  instruction.encoding = Encoding::kVop2;
+  instruction.second_op = Op::none;
+  return instruction;
+}
+constexpr Instruction second_of_pair(Instruction instruction) {
+  instruction.op = instruction.second_op;
+  instruction.dst[0] = instruction.second_dst;
+  instruction.dst[1] = Operand{};
+  for (int i = 0; i != 3; ++i) instruction.src[i] = instruction.second_src[i];
+  return first_of_pair(instruction);
+}
 
 }  // namespace rigel::vgpu::isa

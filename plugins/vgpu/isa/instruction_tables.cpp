@@ -43,14 +43,20 @@ constexpr std::string_view kMnemonics[] = {
 };
 
 constexpr Image kImages[] = {
-#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa) \
-  {Op::op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa},
+#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, ...) \
+  {Op::op, further, gradients, half, coordinates, level, __VA_ARGS__},
 #include "plugins/vgpu/isa/image_shapes.inc"
 #undef RIGEL_IMAGE
 };
 
+constexpr Dual kDuals[] = {
+#define RIGEL_DUAL(code, op, mnemonic, shape) {code, Op::op, #mnemonic, shape},
+#include "plugins/vgpu/isa/dual_operations.inc"
+#undef RIGEL_DUAL
+};
+
 /// Fields and opcodes that families have in common.
-enum class Opcodes : uint8_t { kGcn, kGfx10 };
+enum class Opcodes : uint8_t { kGcn, kGfx10, kGfx11 };
 
 constexpr ChipSet chips_of(Opcodes opcodes) {
   switch (opcodes) {
@@ -58,9 +64,44 @@ constexpr ChipSet chips_of(Opcodes opcodes) {
       return chip_set(Family::kGfx8) | chip_set(Family::kGfx9);
     case Opcodes::kGfx10:
       return chip_set(Family::kGfx10);
+    case Opcodes::kGfx11:
+      return chip_set(Family::kGfx11);
   }
   return {};
 }
+
+struct Positions {
+  Opcodes opcodes;
+  Encoding encoding;
+  FieldPositions fields;
+};
+
+constexpr Positions kPositions[] = {
+#define RIGEL_FIELDS(opcodes, encoding, ...) {Opcodes::opcodes, Encoding::encoding, {__VA_ARGS__}},
+#include "plugins/vgpu/isa/field_positions.inc"
+#undef RIGEL_FIELDS
+};
+
+constexpr Opcodes opcodes_of(Family family) {
+  return family == Family::kGfx11   ? Opcodes::kGfx11
+         : family == Family::kGfx10 ? Opcodes::kGfx10
+                                    : Opcodes::kGcn;
+}
+
+constexpr size_t kEncodings = static_cast<size_t>(Encoding::kLdsDirect) + 1;
+
+/// By opcodes and encoding.
+constexpr auto kFieldPositions = [] {
+  std::array<std::array<FieldPositions, kEncodings>, 3> table{};
+  for (const Positions& row : kPositions) {
+    auto& of_opcodes = table[static_cast<size_t>(row.opcodes)];
+    of_opcodes[static_cast<size_t>(row.encoding)] = row.fields;
+    if (row.encoding != Encoding::kFlat) continue;
+    of_opcodes[static_cast<size_t>(Encoding::kGlobal)] = row.fields;
+    of_opcodes[static_cast<size_t>(Encoding::kScratch)] = row.fields;
+  }
+  return table;
+}();
 
 // A slot is an encoding and an opcode. These are the first slots of the encodings. Encodings that start with
 // a 0 bit are identified by the top bits of the first dword.
@@ -75,7 +116,7 @@ enum Base : uint16_t {
   kSoppSlots = kSopcSlots + 128,
   kSmemSlots = kSoppSlots + 128,
   kVintrpSlots = kSmemSlots + 256,
-  kVop3Slots = kVintrpSlots + 4,
+  kVop3Slots = kVintrpSlots + 8,
   kVop3pSlots = kVop3Slots + 1024,
   kDsSlots = kVop3pSlots + 128,
   kFlatSlots = kDsSlots + 256,
@@ -83,7 +124,9 @@ enum Base : uint16_t {
   kMtbufSlots = kMubufSlots + 256,
   kMimgSlots = kMtbufSlots + 16,
   kExpSlot = kMimgSlots + 256,
-  kNoSlot,
+  kVopdSlots,
+  kLdsDirectSlots = kVopdSlots + 16,
+  kNoSlot = kLdsDirectSlots + 4,
   kSlots
 };
 
@@ -148,7 +191,27 @@ constexpr unsigned slot(Opcodes opcodes, uint64_t bits) {
     case 0x08:
       return kMubufSlots + field(bits, 18, 7);  // Before gfx10, the top bit is not part of the opcode.
     case 0x18:
+    case 0x28:
       return kMubufSlots + field(bits, 18, 8);
+    case 0x22:
+      return kVopdSlots + field(bits, 22, 4);
+    case 0x23:
+      if (field(bits, 24, 2) == 2) return kLdsDirectSlots + field(bits, 20, 2);
+      return field(bits, 24, 2) == 1 ? kVintrpSlots + field(bits, 16, 3) : kVop3pSlots + field(bits, 16, 7);
+    case 0x25:
+      return kVop3Slots + field(bits, 16, 10);
+    case 0x26:
+      return kDsSlots + field(bits, 18, 8);
+    case 0x27:
+      return kFlatSlots + field(bits, 18, 7) + (field(bits, 16, 2) << 7);
+    case 0x2a:
+      return kMtbufSlots + field(bits, 15, 4);
+    case 0x2c:
+      return kMimgSlots + field(bits, 18, 8);
+    case 0x2d:
+      return kSmemSlots + field(bits, 18, 8);
+    case 0x2e:
+      return kExpSlot;
     default:
       return kNoSlot;
   }
@@ -225,6 +288,17 @@ const Image* image(Op op) {
   return found != std::end(kImages) && found->op == op ? found : nullptr;
 }
 
+const FieldPositions& field_positions(Family family, Encoding encoding) {
+  return kFieldPositions[static_cast<size_t>(opcodes_of(family))][static_cast<size_t>(encoding)];
+}
+
+const Dual* dual(unsigned code) {
+  for (const Dual& dual : kDuals) {
+    if (dual.code == code) return &dual;
+  }
+  return nullptr;
+}
+
 std::span<const Candidate> candidates(Family family, uint64_t bits) {
   switch (family) {
     case Family::kGfx8:
@@ -232,6 +306,8 @@ std::span<const Candidate> candidates(Family family, uint64_t bits) {
       return candidates<Opcodes::kGcn>(bits);
     case Family::kGfx10:
       return candidates<Opcodes::kGfx10>(bits);
+    case Family::kGfx11:
+      return candidates<Opcodes::kGfx11>(bits);
     case Family::kNone:
       break;
   }

@@ -55,9 +55,14 @@ constexpr uint64_t kSigned = 1u << 21, kUnsigned = 1u << 22, kConstant = 1ull <<
 constexpr uint64_t kAtomic = 1u << 23, kStore = 1u << 24, kLds = 1u << 25, kTwoOffsets = 1u << 26;
 constexpr uint64_t kAlwaysGds = 1u << 27, kSwizzle = 1u << 28, kImmediateData = 1u << 29;
 constexpr uint64_t kSampler = 1u << 30, kD16 = 1u << 31;
-constexpr uint64_t kPair = 1ull << 37;      // An atomic with two operands.
-constexpr uint64_t kNamesLds = 1ull << 38;  // The mnemonic names LDS as the destination.
-constexpr uint64_t kSparse = 1ull << 39;    // S2 of a matrix instruction has the indices of A's elements.
+constexpr uint64_t kPair = 1ull << 37;        // An atomic with two operands.
+constexpr uint64_t kNamesLds = 1ull << 38;    // The mnemonic names LDS as the destination.
+constexpr uint64_t kSparse = 1ull << 39;      // S2 of a matrix instruction has the indices of A's elements.
+constexpr uint64_t kTrue16 = 1ull << 40;      // 16-bit operands are halves of registers: VOP3 by op_sel.
+constexpr uint64_t kWaveMatrix = 1ull << 41;  // Waves of 64 have half as many registers for C and D.
+constexpr uint64_t kInRegister = 1ull << 42;  // Interpolation with parameters in VGPRs.
+constexpr uint64_t kDelay = 1ull << 43;       // SIMM16 of s_delay_alu.
+constexpr uint64_t kSwapped = 1ull << 44;     // DATA0 and DATA1 are exchanged.
 constexpr uint64_t kDim = 1ull << 32, kGather = 1ull << 33, kNsa = 1ull << 34, kRay = 1ull << 35;
 }  // namespace flag
 
@@ -87,9 +92,38 @@ struct Image {
   Op op;
   uint8_t further;  ///< Addresses before the coordinates: offset, bias, comparison.
   bool gradients, half_gradients, coordinates, level;
-  uint32_t data_gfx8, data_gfx90a, data_gfx10;  ///< Bit n: a form with n data registers exists.
-  uint32_t addresses_gfx10, nsa_addresses_gfx10;
+  uint32_t data_gfx8, data_gfx90a, data_gfx10, data_gfx11;  ///< Bit n: a form with n data registers exists.
+  uint32_t addresses_gfx10, nsa_addresses_gfx10, addresses_gfx11, nsa_addresses_gfx11;
 };
+
+/// A field of an instruction's first two dwords; without bits if the encoding lacks it.
+struct Field {
+  uint8_t low = 0, width = 0;
+};
+
+/// Fields of memory instructions, whose places depend on the generation.
+struct FieldPositions {
+  Field glc{}, slc{}, dlc{}, scc{}, offset{}, offset0{}, offset1{}, offen{}, idxen{}, tfe{}, gds{}, vaddr{},
+      vdata{}, srsrc{}, soffset{}, format{}, dim{}, unorm{}, dmask{}, r128{}, a16{}, da{}, d16{}, lwe{},
+      ssamp{}, done{}, row{};
+};
+
+/// Returns the fields of an encoding on the family's chips; no fields for arithmetic.
+const FieldPositions& field_positions(Family family, Encoding encoding);
+
+/// The second operation of VOPD.
+struct Dual {
+  uint8_t code;
+  Op op;
+  std::string_view mnemonic;
+  uint16_t shape;  ///< Operands and constants.
+};
+/// Returns the operation with this code; null if there is none.
+const Dual* dual(unsigned code);
+/// Returns the code of the second operation of VOPD.
+constexpr unsigned dual_code(uint64_t bits) {
+  return static_cast<unsigned>(bits >> 17) & 31;
+}
 
 std::span<const Row> rows();
 std::span<const Shape> shapes();
@@ -102,7 +136,7 @@ struct Candidate {
   ChipSet chips;
   uint16_t row;
   uint8_t dwords;
-  bool dpp8;  ///< The first nine bits must be one of two codes; they are not in the mask.
+  bool dpp8;  ///< The first source must be one of two codes; it is not in the mask.
 };
 
 /// Returns the rows that match the opcode in `bits`, those with more fixed bits first. The caller must

@@ -97,6 +97,8 @@ std::vector<Sample> samples_of(const Target& target) {
   for (const tables::Row& row : tables::rows()) {
     if (!row.chips.intersects(chip_set(target))) continue;
     const tables::Shape& shape = tables::shapes()[row.shape];
+    // LLVM's tools crash if their form of an image instruction has too few addresses.
+    if (target.family() == Family::kGfx11 && shape.has(tables::flag::kNsa)) continue;
     for (int i = 0; i < each; ++i) {
       const uint64_t bits = row.value | (random() & shape.live & ~shape.mask);
       Sample sample{
@@ -141,7 +143,7 @@ void compare_random(const Target& target) {
     }
   }
   const std::string wave =
-      target.major == 10 ? (target.wave32 ? " -mattr=+wavefrontsize32" : " -mattr=+wavefrontsize64") : "";
+      target.major >= 10 ? (target.wave32 ? " -mattr=+wavefrontsize32" : " -mattr=+wavefrontsize64") : "";
   const auto lines = output_of(llvm_mc + " -triple=amdgcn -mcpu=" + name(target) + wave + " -disassemble " +
                                scratch.file("code") + " 2>/dev/null");
   std::vector<std::string> texts(1);
@@ -153,12 +155,21 @@ void compare_random(const Target& target) {
       texts.back() += text;
     }
   }
+  if (texts.size() <= samples.size()) {
+    const Sample& last = samples[texts.size() - 1];
+    FAIL() << name(target) << ": llvm-mc ended at " << std::hex << last.words[0] << ' '
+           << (last.words.size() > 1 ? last.words[1] : 0) << ", " << last.text;
+  }
   ASSERT_EQ(texts.size(), samples.size() + 1);
   size_t wrong = 0;
   for (size_t i = 0; i != samples.size(); ++i) {
     const std::string& llvm = texts[i];
     const std::string& ours = samples[i].text;
     if (ours == llvm || (ours.empty() && llvm == "v_illegal")) continue;
+    // LLVM 19 needs a feature for VOP3 forms of v_mov_b16.
+    if (ours.starts_with("v_mov_b16_e64") && llvm.empty()) continue;
+    // LLVM 19 knows upper halves of registers as operands of few instructions.
+    if (ours.find(".h") != std::string::npos && llvm.find(".h") == std::string::npos) continue;
     // LLVM prints invalid registers, sometimes with a comment.
     if (llvm.find("/*Invalid") != std::string::npos) continue;
     if (ours.empty() && llvm.find("/*") != std::string::npos) continue;
@@ -175,7 +186,7 @@ TEST_P(IsaAgainstLlvm, DisassemblesRandomEncodingsAlike) {
   auto target = target_of(GetParam());
   ASSERT_TRUE(target);
   compare_random(*target);
-  if (target->major != 10) return;
+  if (target->major < 10) return;
   target->wave32 = true;
   compare_random(*target);
 }
@@ -185,7 +196,8 @@ INSTANTIATE_TEST_SUITE_P(Chips, IsaAgainstLlvm,
                                            "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a",
                                            "gfx90c", "gfx942", "gfx1010", "gfx1011", "gfx1012", "gfx1013",
                                            "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035",
-                                           "gfx1036"),
+                                           "gfx1036", "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150",
+                                           "gfx1151"),
                          [](const auto& chip) { return chip.param; });
 
 /// Assembly that is valid exactly on the chips with a trait.
@@ -236,7 +248,7 @@ TEST_P(IsaAgainstLlvm, TraitsMatchAssembler) {
     std::ofstream input(file);
     for (const Claim& claim : kClaims) input << claim.assembly << '\n';
   }
-  const std::string wave = target->major == 10 ? " -mattr=+wavefrontsize64" : "";
+  const std::string wave = target->major >= 10 ? " -mattr=+wavefrontsize64" : "";
   std::set<size_t> rejected;  // Line numbers from 1.
   for (const std::string& line : output_of(llvm_mc + " -triple=amdgcn -mcpu=" + GetParam() + wave +
                                            " -filetype=null " + file + " 2>&1")) {
@@ -285,7 +297,7 @@ TEST(IsaLibraries, DisassemblesRocRandAlike) {
   for (const auto& [chip, code] : bundled_code(library)) {
     auto target = target_of(chip);
     if (!target) continue;
-    target->wave32 = target->major == 10;  // The compilers' default.
+    target->wave32 = target->major >= 10;  // The compilers' default.
     std::ofstream(scratch.file("object"), std::ios::binary) << code;
     for (const std::string& line : output_of(objdump + " -d " + scratch.file("object") + " 2>/dev/null")) {
       // "\ttext   // 000000001000: C0020002 00000024 <label>"

@@ -62,6 +62,21 @@ struct MatrixShape {
 /// Returns the shape of a matrix instruction, or null for other operations.
 const MatrixShape* matrix_shape(Op op);
 
+/// Whether the operation is WMMA of RDNA 3: D = A × B + C with 16×16 elements and k = 16.
+constexpr bool is_wave_matrix(Op op) {
+  switch (op) {
+    case Op::v_wmma_f32_16x16x16_f16:
+    case Op::v_wmma_f32_16x16x16_bf16:
+    case Op::v_wmma_f16_16x16x16_f16:
+    case Op::v_wmma_bf16_16x16x16_bf16:
+    case Op::v_wmma_i32_16x16x16_iu8:
+    case Op::v_wmma_i32_16x16x16_iu4:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Place of an element of C or D.
 struct MatrixPlace {
   unsigned i, j, block;

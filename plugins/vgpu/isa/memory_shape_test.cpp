@@ -249,9 +249,10 @@ std::optional<MemoryShape> read_name(std::string_view text) {
 
 // Name prefixes of operations that do not transfer between memory and registers.
 bool moves_nothing(std::string_view name) {
-  for (const std::string_view start : {"s_dcache", "s_gl1", "s_atc", "s_mem", "s_get_waveid", "buffer_wb",
-                                       "buffer_gl", "buffer_inv", "ds_nop", "ds_permute", "ds_bpermute",
-                                       "ds_swizzle", "ds_append", "ds_consume", "ds_gws", "ds_ordered"}) {
+  for (const std::string_view start :
+       {"s_dcache", "s_gl1", "s_atc", "s_mem", "s_get_waveid", "buffer_wb", "buffer_gl", "buffer_inv",
+        "ds_nop", "ds_permute", "ds_bpermute", "ds_swizzle", "ds_bvh", "ds_add_gs", "ds_sub_gs", "ds_append",
+        "ds_consume", "ds_gws", "ds_ordered"}) {
     if (name.starts_with(start)) return true;
   }
   return false;
@@ -381,10 +382,11 @@ TEST(IsaOpClass, MatchesEncodings) {
           approximate = approximate || text.starts_with(start);
         }
         EXPECT_EQ(actual == OpClass::kTranscendental, approximate) << text;
-        EXPECT_EQ(actual == OpClass::kMatrix,
-                  text.starts_with("v_mfma") || text.starts_with("v_smfmac") || text.starts_with("v_accvgpr"))
+        EXPECT_EQ(actual == OpClass::kMatrix, text.starts_with("v_mfma") || text.starts_with("v_smfmac") ||
+                                                  text.starts_with("v_accvgpr") || text.starts_with("v_wmma"))
             << text;
-        EXPECT_EQ(actual == OpClass::kInterpolation, text.starts_with("v_interp")) << text;
+        EXPECT_EQ(actual == OpClass::kInterpolation, text.starts_with("v_interp") || text.starts_with("lds_"))
+            << text;
         EXPECT_TRUE(actual == OpClass::kVector || actual == OpClass::kTranscendental ||
                     actual == OpClass::kMatrix || actual == OpClass::kInterpolation)
             << text;

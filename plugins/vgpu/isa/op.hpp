@@ -31,6 +31,7 @@ enum class Family : uint8_t {
   kGfx8,
   kGfx9,
   kGfx10,
+  kGfx11,
   kNone = 0xff,  ///< Of an unknown chip.
 };
 

@@ -243,7 +243,7 @@ void append_operand(std::string& text, const Target& target, const Operand& oper
     append_number(text, code <= 192 ? code - 128 : 192 - code);
   } else if (code >= first_ttmp && code <= 123) {
     append_group(text, "ttmp", code - first_ttmp, dwords);
-  } else if (code <= (target.family() == Family::kGfx10 ? 105 : 101)) {
+  } else if (code <= (target.family() >= Family::kGfx10 ? 105 : 101)) {
     append_group(text, "s", code, dwords);
   } else {
     text += special_name(code, dwords == 2);
@@ -268,7 +268,39 @@ void append_wait_count(std::string& text, Family family, uint16_t value) {
   if (!no_lgkm || all) append("lgkmcnt", counts.lgkm);
 }
 
+namespace {
+
+// gfx11: eight bits, without operations and streams.
+void append_message_of_gfx11(std::string& text, uint16_t value) {
+  constexpr std::string_view kNames[16] = {"", "MSG_INTERRUPT",      "MSG_HS_TESSFACTOR", "MSG_DEALLOC_VGPRS",
+                                           "", "MSG_STALL_WAVE_GEN", "MSG_HALT_WAVES",    "",
+                                           "", "MSG_GS_ALLOC_REQ"};
+  constexpr std::string_view kReturning[] = {"MSG_RTN_GET_DOORBELL", "MSG_RTN_GET_DDID",  "MSG_RTN_GET_TMA",
+                                             "MSG_RTN_GET_REALTIME", "MSG_RTN_SAVE_WAVE", "MSG_RTN_GET_TBA",
+                                             "MSG_RTN_GET_TBA_TO_PC"};
+  const unsigned id = value & 0xffu;
+  std::string_view name = id < std::size(kNames) ? kNames[id] : std::string_view();
+  if (id >= 128 && id - 128 < std::size(kReturning)) name = kReturning[id - 128];
+  if (!name.empty()) {
+    text += "sendmsg(";
+    text += name;
+    text += ')';
+  } else if (id == value) {
+    text += "sendmsg(";
+    append_number(text, id);
+    text += ", 0, 0)";
+  } else {
+    append_number(text, value);
+  }
+}
+
+}  // namespace
+
 void append_message(std::string& text, Family family, uint16_t value) {
+  if (family == Family::kGfx11) {
+    append_message_of_gfx11(text, value);
+    return;
+  }
   constexpr std::string_view kNames[16] = {"",
                                            "MSG_INTERRUPT",
                                            "MSG_GS",
@@ -331,35 +363,39 @@ void append_message(std::string& text, Family family, uint16_t value) {
 void append_hardware_register(std::string& text, const Target& target, uint16_t value) {
   struct Register {
     uint8_t id;
-    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …, 4: gfx942
+    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …, 4: gfx942, 5: gfx11
     std::string_view name;
   };
-  constexpr Register kRegisters[] = {{1, 31, "HW_REG_MODE"},
-                                     {2, 31, "HW_REG_STATUS"},
-                                     {3, 31, "HW_REG_TRAPSTS"},
+  constexpr Register kRegisters[] = {{1, 63, "HW_REG_MODE"},
+                                     {2, 63, "HW_REG_STATUS"},
+                                     {3, 63, "HW_REG_TRAPSTS"},
                                      {4, 19, "HW_REG_HW_ID"},
-                                     {5, 31, "HW_REG_GPR_ALLOC"},
-                                     {6, 31, "HW_REG_LDS_ALLOC"},
-                                     {7, 31, "HW_REG_IB_STS"},
-                                     {15, 30, "HW_REG_SH_MEM_BASES"},
+                                     {5, 63, "HW_REG_GPR_ALLOC"},
+                                     {6, 63, "HW_REG_LDS_ALLOC"},
+                                     {7, 63, "HW_REG_IB_STS"},
+                                     {15, 62, "HW_REG_SH_MEM_BASES"},
                                      {16, 30, "HW_REG_TBA_LO"},
                                      {17, 30, "HW_REG_TBA_HI"},
                                      {18, 30, "HW_REG_TMA_LO"},
                                      {19, 30, "HW_REG_TMA_HI"},
-                                     {20, 12, "HW_REG_FLAT_SCR_LO"},
-                                     {21, 12, "HW_REG_FLAT_SCR_HI"},
+                                     {20, 44, "HW_REG_FLAT_SCR_LO"},
+                                     {21, 44, "HW_REG_FLAT_SCR_HI"},
                                      {22, 4, "HW_REG_XNACK_MASK"},
-                                     {23, 12, "HW_REG_HW_ID1"},
-                                     {24, 12, "HW_REG_HW_ID2"},
+                                     {23, 44, "HW_REG_HW_ID1"},
+                                     {24, 44, "HW_REG_HW_ID2"},
                                      {25, 12, "HW_REG_POPS_PACKER"},
-                                     {29, 8, "HW_REG_SHADER_CYCLES"},
+                                     {29, 40, "HW_REG_SHADER_CYCLES"},
                                      {20, 16, "HW_REG_XCC_ID"},
                                      {21, 16, "HW_REG_SQ_PERF_SNAPSHOT_DATA"},
                                      {22, 16, "HW_REG_SQ_PERF_SNAPSHOT_DATA1"},
                                      {23, 16, "HW_REG_SQ_PERF_SNAPSHOT_PC_LO"},
-                                     {24, 16, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"}};
+                                     {24, 16, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"},
+                                     {18, 32, "HW_REG_PERF_SNAPSHOT_PC_LO"},
+                                     {19, 32, "HW_REG_PERF_SNAPSHOT_PC_HI"},
+                                     {27, 32, "HW_REG_PERF_SNAPSHOT_DATA"}};
   const unsigned id = bits_of(value, 0, 6), offset = bits_of(value, 6, 5), width = bits_of(value, 11, 5) + 1;
   const unsigned family = traits_of(target).has_xcc_id                     ? 4
+                          : target.family() == Family::kGfx11              ? 5
                           : target.family() == Family::kGfx8               ? 0
                           : target.family() == Family::kGfx9               ? 1
                           : traits_of(target).hardware_registers >> 29 & 1 ? 3
@@ -388,7 +424,8 @@ void append_dependency_counters(std::string& text, const Target& target, uint16_
                                    {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
                                    {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},
                                    {"depctr_vm_vsrc", 2, 3}};
-  const size_t first = target.minor >= 3 ? 0 : 1;  // The first exists on gfx1030 and later.
+  const bool has_first = target.family() > Family::kGfx10 || target.minor >= 3;  // gfx1030 and later
+  const size_t first = has_first ? 0 : 1;
   unsigned known = 0;
   bool has_non_default = false;
   for (size_t i = first; i != std::size(kCounters); ++i) {
@@ -414,9 +451,9 @@ void append_dependency_counters(std::string& text, const Target& target, uint16_
 }
 
 void append_version(std::string& text, uint16_t value) {
-  constexpr std::string_view kVersions[] = {"UC_VERSION_GFX7",  "UC_VERSION_GFX8",  "UC_VERSION_GFX9",
-                                            "UC_VERSION_GFX10", "UC_VERSION_GFX11", "UC_VERSION_GFX12"};
-  constexpr unsigned kCodes[] = {0, 1, 2, 4, 6, 9};
+  constexpr std::string_view kVersions[] = {"UC_VERSION_GFX7", "UC_VERSION_GFX10", "UC_VERSION_GFX11",
+                                            "UC_VERSION_GFX12"};
+  constexpr unsigned kCodes[] = {0, 4, 6, 9};
   if ((value & 0x1f00) != 0) {
     append_hex(text, value);
     return;
@@ -515,7 +552,7 @@ void append_lane_permutation(std::string& text, Family family, uint16_t control)
   } else if (control >= 0x160) {
     with_count("row_xmask:");
   } else if (control >= 0x150) {
-    with_count(family == Family::kGfx10 ? "row_share:" : "row_newbcast:");
+    with_count(family >= Family::kGfx10 ? "row_share:" : "row_newbcast:");
   } else {
     switch (control) {
       case 0x130:
@@ -555,7 +592,7 @@ void append_buffer_format(std::string& text, Family family, uint8_t format) {
                                            "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
   if (format == 1) return;
   text += " format:";
-  if (family != Family::kGfx10) {
+  if (family < Family::kGfx10) {
     const unsigned data = bits_of(format, 0, 4), number = bits_of(format, 4, 3);
     text += '[';
     if (data != 1) {
@@ -571,16 +608,19 @@ void append_buffer_format(std::string& text, Family family, uint8_t format) {
     return;
   }
   // Unified formats: the data formats in order, each with its number formats.
-  constexpr uint8_t kNumbersOf[] = {0x3f, 0xbf, 0x3f, 0xb0, 0xbf, 0xbf, 0xbf,
-                                    0x3f, 0x3f, 0x3f, 0xb0, 0xbf, 0xb0, 0xb0};
+  constexpr uint8_t kNumbersOfGfx10[] = {0x3f, 0xbf, 0x3f, 0xb0, 0xbf, 0xbf, 0xbf,
+                                         0x3f, 0x3f, 0x3f, 0xb0, 0xbf, 0xb0, 0xb0};
+  constexpr uint8_t kNumbersOfGfx11[] = {0x3f, 0xbf, 0x3f, 0xb0, 0xbf, 0x80, 0x80,
+                                         0x33, 0x3f, 0x3f, 0xb0, 0xbf, 0xb0, 0xb0};
+  const auto& numbers_of = family == Family::kGfx10 ? kNumbersOfGfx10 : kNumbersOfGfx11;
   if (format == 0) {
     text += "[BUF_FMT_INVALID]";
     return;
   }
   unsigned unified = 1;
-  for (unsigned data = 0; data != std::size(kNumbersOf); ++data) {
+  for (unsigned data = 0; data != std::size(numbers_of); ++data) {
     for (unsigned number = 0; number != 8; ++number) {
-      if (((kNumbersOf[data] >> number) & 1) == 0) continue;
+      if (((numbers_of[data] >> number) & 1) == 0) continue;
       if (unified++ != format) continue;
       text += "[BUF_FMT_";
       text += kData[data + 1];
@@ -594,26 +634,49 @@ void append_buffer_format(std::string& text, Family family, uint8_t format) {
 }
 
 void append_export_target(std::string& text, Family family, uint8_t target) {
-  const bool gfx10 = family == Family::kGfx10;
+  const bool gfx11 = family == Family::kGfx11;
   if (target <= 7) {
     text += "mrt";
     append_number(text, target);
   } else if (target == 8) {
     text += "mrtz";
-  } else if (target == 9) {
+  } else if (target == 9 && !gfx11) {
     text += "null";
-  } else if (target >= 12 && target <= (gfx10 ? 16 : 15)) {
+  } else if (target >= 12 && target <= (family >= Family::kGfx10 ? 16 : 15)) {
     text += "pos";
     append_number(text, target - 12);
-  } else if (target == 20 && gfx10) {
+  } else if (target == 20 && family >= Family::kGfx10) {
     text += "prim";
-  } else if (target >= 32) {
+  } else if ((target == 21 || target == 22) && gfx11) {
+    text += "dual_src_blend";
+    append_number(text, target - 21);
+  } else if (target >= 32 && !gfx11) {
     text += "param";
     append_number(text, target - 32);
   } else {
     text += "invalid_target_";
     append_number(text, target);
   }
+}
+
+void append_delay(std::string& text, uint16_t value) {
+  constexpr std::string_view kInstructions[] = {
+      "NO_DEP",        "VALU_DEP_1",    "VALU_DEP_2",        "VALU_DEP_3",   "VALU_DEP_4",   "TRANS32_DEP_1",
+      "TRANS32_DEP_2", "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3"};
+  constexpr std::string_view kSkips[] = {"SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
+  std::string_view separator;
+  const auto append = [&](std::string_view field, unsigned part, auto& names, std::string_view invalid) {
+    if (part == 0) return;
+    text += separator;
+    text += field;
+    text += part < std::size(names) ? names[part] : invalid;
+    text += ')';
+    separator = " | ";
+  };
+  append("instid0(", bits_of(value, 0, 4), kInstructions, "/* invalid instid value */");
+  append("instskip(", bits_of(value, 4, 3), kSkips, "/* invalid instskip value */");
+  append("instid1(", bits_of(value, 7, 4), kInstructions, "/* invalid instid value */");
+  if (separator.empty()) text += '0';
 }
 
 }  // namespace rigel::vgpu::isa

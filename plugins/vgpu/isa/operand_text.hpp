@@ -32,6 +32,8 @@ void append_swizzle(std::string& text, uint16_t value);
 void append_lane_permutation(std::string& text, Family family, uint16_t control);
 /// Formats " format:[…]" of a typed buffer instruction, unless it is the default.
 void append_buffer_format(std::string& text, Family family, uint8_t format);
+/// Formats the operand of s_delay_alu.
+void append_delay(std::string& text, uint16_t value);
 /// Formats the target of an export.
 void append_export_target(std::string& text, Family family, uint8_t target);
 

@@ -49,6 +49,7 @@ constexpr Traits kVolcanicIslands{
     .has_wave_placement_ids = false,
     .has_xcc_id = false,
     .has_get_doorbell = false,
+    .has_returned_messages = false,
     .mode_bits = ~0u,
     .hardware_registers = kUsual,
     .trap = {.first = 112, .status = 4, .data = 10},
@@ -143,6 +144,18 @@ constexpr Traits kRdna2 = [] {
   return traits;
 }();
 
+constexpr Traits kRdna3 = [] {
+  Traits traits = kRdna2;
+  traits.image = ImageGeneration::kGfx11;
+  traits.has_launched_flat_scratch = true;
+  traits.scratch_adds_registers = true;
+  traits.packs_work_item_ids = true;
+  traits.has_get_doorbell = false;
+  traits.has_returned_messages = true;
+  traits.hardware_registers &= ~kTrapBases;
+  return traits;
+}();
+
 struct Row {
   Target chip;
   const Traits& traits;
@@ -156,6 +169,12 @@ constexpr Row kRows[] = {
     {{10, 1, 2}, kRdna},           {{10, 1, 3}, kRdna},        {{10, 3, 0}, kRdna2}, {{10, 3, 1}, kRdna2},
     {{10, 3, 2}, kRdna2},          {{10, 3, 3}, kRdna2},       {{10, 3, 4}, kRdna2}, {{10, 3, 5}, kRdna2},
     {{10, 3, 6}, kRdna2},
+    {{11, 0, 0}, kRdna3},
+    {{11, 0, 1}, kRdna3},
+    {{11, 0, 2}, kRdna3},
+    {{11, 0, 3}, kRdna3},
+    {{11, 5, 0}, kRdna3},
+    {{11, 5, 1}, kRdna3},
 };
 
 }  // namespace

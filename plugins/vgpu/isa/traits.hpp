@@ -2,7 +2,7 @@
 // row for each chip. Code that executes instructions uses these columns and does not compare generations, so
 // a new chip is a new row. Decoder and disassembler, which handle encodings, may use families.
 //
-// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, CDNA 2, CDNA 3), LLVM's AMDGPU.td and SIDefines.h, and the
+// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, RDNA 3, CDNA 2, CDNA 3), LLVM's AMDGPU.td and SIDefines.h, and the
 // sources noted at columns.
 //
 // *Threads:* any; constants.
@@ -29,7 +29,7 @@ enum class BufferRules : uint8_t {
 };
 
 /// Generation of the texture unit: resource words and image layouts.
-enum class ImageGeneration : uint8_t { kGfx8, kGfx9, kGfx10_1, kGfx10_3 };
+enum class ImageGeneration : uint8_t { kGfx8, kGfx9, kGfx10_1, kGfx10_3, kGfx11 };
 
 /// DPP controls that cross rows of 16 lanes.
 enum class DppControls : uint8_t {
@@ -90,7 +90,8 @@ struct Traits {
   bool allocates_sgprs;         ///< SGPRs are allocated in units of 16; otherwise kernels have all of them.
   bool has_wave_placement_ids;  ///< HW_ID1 and HW_ID2 exist, and HW_ID does not.
   bool has_xcc_id;              ///< Hardware register 20 is XCC_ID; otherwise, if it exists, FLAT_SCRATCH.
-  bool has_get_doorbell;        ///< s_sendmsg(MSG_GET_DOORBELL)
+  bool has_get_doorbell;        ///< s_sendmsg(MSG_GET_DOORBELL); otherwise, if it exists, s_sendmsg_rtn
+  bool has_returned_messages;   ///< s_sendmsg_rtn; message 3 of s_sendmsg releases the VGPRs.
   uint32_t mode_bits;           ///< Bits of MODE that s_setreg writes.
   uint32_t hardware_registers;  ///< Bit n: s_getreg and s_setreg support register n.
   TrapRegisters trap;

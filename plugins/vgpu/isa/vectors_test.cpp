@@ -67,6 +67,9 @@ TEST(IsaVectors, Gfx9TextMatchesLlvm) {
 TEST(IsaVectors, Gfx10TextMatchesLlvm) {
   check("gfx10", 64'000);
 }
+TEST(IsaVectors, Gfx11TextMatchesLlvm) {
+  check("gfx11", 20'000);
+}
 
 }  // namespace
 }  // namespace rigel::vgpu::isa

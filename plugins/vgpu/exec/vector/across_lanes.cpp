@@ -63,6 +63,21 @@ void permute_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+// Exchanges the halves of a wave of 64. In waves of 32 the instruction does nothing.
+void exchange_halves(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  if ((op->aux & aux::kWave64) != 0) {
+    uint32_t values[64];
+    const bool uniform = (op->aux & aux::kUniform) != 0;
+    if (!uniform) std::memcpy(values, registers + op->src[0].offset, sizeof values);
+    for (uint32_t lane = 0; lane < 64; ++lane) {
+      if ((exec >> lane & 1) == 0) continue;
+      dword(registers, op->dst + lane * 4) =
+          uniform ? uniform_value<uint32_t>(op, registers, 0) : values[lane ^ 32];
+    }
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 // Counts the source's bits below the lane, in its low or high half; imm is 0 or 32.
 void count_below(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   {  // sources must be destroyed before the tail call
@@ -203,6 +218,8 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
       return emit_permute(lowering, 0);
     case Op::v_permlanex16_b32:
       return emit_permute(lowering, 4);
+    case Op::v_permlane64_b32:
+      return emit_simple(lowering, unnamed(exchange_halves), 1);
     case Op::v_mbcnt_lo_u32_b32:
       return emit_simple(lowering, named(NamedOperation::kCountBelow), 2);
     case Op::v_mbcnt_hi_u32_b32:

@@ -249,6 +249,12 @@ constexpr Entry kTable[] = {
         Op::v_cvt_pknorm_i16_f16),
     rare<([](Half a, Half b) { return pair(to_unsigned_normal(a.v), to_unsigned_normal(b.v)); })>(
         Op::v_cvt_pknorm_u16_f16),
+    rare<([](F32 a, F32 b) {
+      return pair(limited(to_signed(a), -0x8000, 0x7fff), limited(to_signed(b), -0x8000, 0x7fff));
+    })>(Op::v_cvt_pk_i16_f32),
+    rare<([](F32 a, F32 b) {
+      return pair(min_of(to_unsigned(a), U32{} + 0xffff), min_of(to_unsigned(b), U32{} + 0xffff));
+    })>(Op::v_cvt_pk_u16_f32),
     rare<([](I32 a, I32 b) { return pair(limited(a, -0x8000, 0x7fff), limited(b, -0x8000, 0x7fff)); })>(
         Op::v_cvt_pk_i16_i32),
     rare<([](U32 a, U32 b) { return pair(min_of(a, U32{} + 0xffff), min_of(b, U32{} + 0xffff)); })>(

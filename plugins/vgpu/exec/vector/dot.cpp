@@ -34,6 +34,45 @@ F32 dot2_f32(Packed packed_a, Packed packed_b, Addend c, Control control) {
   return sum(first, product(half_to_single(a >> 16), half_to_single(b >> 16)));
 }
 
+/// A pair of halves with the signs that VOP3 gives both of them.
+U32 with_signs(Packed a, unsigned index, Control control) {
+  U32 bits = a.bits;
+  if ((control.aux & (aux::kAbs << index)) != 0) bits = bits & 0x7fff7fff;
+  if ((control.aux & (aux::kNeg << index)) != 0) bits = bits ^ 0x80008000;
+  return bits;
+}
+
+// The products are exact, the sums are singles, and the result is rounded to a half once.
+Half dot2_f16(Packed packed_a, Packed packed_b, HalfBits c, Control control) {
+  U32 a = with_signs(packed_a, 0, control), b = with_signs(packed_b, 1, control), addend = c.v;
+  if (control.flush_inputs16()) a = flush_halves(a), b = flush_halves(b), addend = flush_half(addend);
+  const F32 first =
+      sum(half_to_single(addend), product(half_to_single(a & 0xffff), half_to_single(b & 0xffff)));
+  return {sum(first, product(half_to_single(a >> 16), half_to_single(b >> 16)))};
+}
+
+F32 low_bf16(U32 bits) {
+  return bits_as<F32>(bits << 16);
+}
+F32 high_bf16(U32 bits) {
+  return bits_as<F32>(bits & 0xffff0000);
+}
+
+// Denormals are flushed in every mode (seen on gfx1151), by MXCSR.
+F32 dot2_f32_bf16(Packed a, Packed b, Addend c) {
+  const F32 first = sum(c.v, product(low_bf16(a.bits), low_bf16(b.bits)));
+  return sum(first, product(high_bf16(a.bits), high_bf16(b.bits)));
+}
+
+U16 dot2_bf16(Packed packed_a, Packed packed_b, HalfBits c, Control control) {
+  const U32 a = with_signs(packed_a, 0, control), b = with_signs(packed_b, 1, control);
+  const F32 first = sum(low_bf16(c.v), product(low_bf16(a), low_bf16(b)));
+  const U32 total = bits_as<U32>(sum(first, product(high_bf16(a), high_bf16(b))));
+  const U32 rounded = (total + 0x7fff + ((total >> 16) & 1)) >> 16;
+  const U32 quiet = (total >> 16) | 0x40;
+  return {(total & 0x7fffffff) > 0x7f800000 ? quiet : rounded};
+}
+
 /// Returns part `index` of `Bits` bits, sign- or zero-extended.
 template <int Bits>
 I32 signed_part(Packed a, int index) {
@@ -93,9 +132,48 @@ U32 dot_unsigned_clamped(Packed a, Packed b, U32 c) {
   }
 }
 
+// NEG of a source: its parts are signed.
+template <int Bits>
+I32 mixed_products(Packed a, Packed b, Control control) {
+  const bool a_signed = (control.aux & aux::kNeg) != 0, b_signed = (control.aux & aux::kNeg << 1) != 0;
+  I32 sum{};
+  for (int i = 0; i < 32 / Bits; ++i) {
+    const I32 x = a_signed ? signed_part<Bits>(a, i) : bits_as<I32>(unsigned_part<Bits>(a, i));
+    const I32 y = b_signed ? signed_part<Bits>(b, i) : bits_as<I32>(unsigned_part<Bits>(b, i));
+    sum += x * y;
+  }
+  return sum;
+}
+template <int Bits>
+I32 dot_mixed(Packed a, Packed b, I32 c, Control control) {
+  return bits_as<I32>(bits_as<U32>(mixed_products<Bits>(a, b, control)) + bits_as<U32>(c));
+}
+template <int Bits>
+I32 dot_mixed_clamped(Packed a, Packed b, I32 c, Control control) {
+  return saturating_add(mixed_products<Bits>(a, b, control), c);
+}
+template <int Bits>
+constexpr Entry mixed(Op op) {
+  Entry entry = saturating<dot_mixed_clamped<Bits>>(packed_entry<dot_mixed<Bits>>(op));
+  entry.whole_sources = entry.signed_by_neg = true;
+  return entry;
+}
+
+template <auto Fn>
+constexpr Entry short_dot(Op op, FloatUnit unit) {
+  Entry entry = packed_floats<Fn>(op);
+  entry.unit = unit;
+  return entry;
+}
+
 constexpr Entry kTable[] = {
     dot<dot2_f32>(Op::v_dot2_f32_f16),
     dot<dot2_f32>(Op::v_dot2c_f32_f16),
+    with_unit(packed_floats<dot2_f32_bf16>(Op::v_dot2_f32_bf16), FloatUnit::kFlushing),
+    short_dot<dot2_f16>(Op::v_dot2_f16_f16, FloatUnit::kNearest),
+    short_dot<dot2_bf16>(Op::v_dot2_bf16_bf16, FloatUnit::kFlushing),
+    mixed<8>(Op::v_dot4_i32_iu8),
+    mixed<4>(Op::v_dot8_i32_iu4),
     dot<dot_signed<16>, dot_signed_clamped<16>>(Op::v_dot2_i32_i16),
     dot<dot_signed<16>, dot_signed_clamped<16>>(Op::v_dot2c_i32_i16),
     dot<dot_unsigned<16>, dot_unsigned_clamped<16>>(Op::v_dot2_u32_u16),

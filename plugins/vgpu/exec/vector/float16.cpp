@@ -18,6 +18,11 @@ HalfBits extreme3_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
   return {extreme3<Format16, Max>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
 }
 
+template <bool MaxFirst>
+HalfBits extremes_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
+  return extreme16<!MaxFirst>(extreme16<MaxFirst>(a, b, control), c, control);
+}
+
 Half add(Half a, Half b, Control control) {
   return {in_order(half_sum(a.v, b.v, control.round16()), a.v, b.v)};
 }
@@ -62,6 +67,8 @@ constexpr Entry kTable[] = {
     return_operand(rare<extreme16<true>>(Op::v_max_f16)),
     return_operand(rare<extreme3_16<false>>(Op::v_min3_f16)),
     return_operand(rare<extreme3_16<true>>(Op::v_max3_f16)),
+    return_operand(rare<extremes_16<false>>(Op::v_minmax_f16)),
+    return_operand(rare<extremes_16<true>>(Op::v_maxmin_f16)),
     return_operand(rare<([](HalfBits a, HalfBits b, HalfBits c, Control control) {
       return HalfBits{median<Format16>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
     })>(Op::v_med3_f16)),

@@ -15,6 +15,12 @@ F32 extreme3_32(F32 a, F32 b, F32 c, Control control) {
                                               control.ieee(), control.flush_inputs32()));
 }
 
+// The first extreme of a and b, the other of that and c.
+template <bool MaxFirst>
+F32 extremes_32(F32 a, F32 b, F32 c, Control control) {
+  return extreme_of<!MaxFirst, F32>(extreme_of<MaxFirst, F32>(a, b, control), c, control);
+}
+
 // DX9 rule: zero times any value is +0.
 F32 legacy_product(F32 a, F32 b) {
   const I32 zero = (a == 0) | (b == 0);
@@ -80,6 +86,8 @@ constexpr Entry kTable[] = {
     return_operand(hot<extreme_of<true, F32>>(Op::v_max_f32)),
     return_operand(rare<extreme3_32<false>>(Op::v_min3_f32)),
     return_operand(rare<extreme3_32<true>>(Op::v_max3_f32)),
+    return_operand(rare<extremes_32<false>>(Op::v_minmax_f32)),
+    return_operand(rare<extremes_32<true>>(Op::v_maxmin_f32)),
     return_operand(rare<([](F32 a, F32 b, F32 c, Control control) {
       return bits_as<F32>(median<Format32>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c), control.ieee(),
                                            control.flush_inputs32()));

@@ -46,6 +46,7 @@ struct Entry {
   uint8_t half_sources = 0;    ///< Bit i: source i is 16 bits wide.
   bool half_result = false;    ///< 16 bits wide; the generation determines the other half.
   bool float_sources = false;  ///< abs and neg apply.
+  bool signed_by_neg = false;  ///< neg means that the parts of an integer source are signed.
   bool float_result = false;   ///< Floating-point omod and clamp apply.
   bool has_test = false;       ///< dst[1] is a lane mask.
   uint8_t result_rows = 1;

@@ -57,6 +57,10 @@ constexpr Entry kTable[] = {
         rare<([](U32 a, U32 b) { return a - b; })>(Op::v_sub_i32)),
     hot<([](U32 a, U32 b, U32 c) { return a + b + c; })>(Op::v_add3_u32),
     hot<([](U32 a, U32 b, U32 c) { return (a ^ b) + c; })>(Op::v_xad_u32),
+    rare<([](U32 a, U32 b, U32 c) { return max_of(min_of(a, b), c); })>(Op::v_minmax_u32),
+    rare<([](U32 a, U32 b, U32 c) { return min_of(max_of(a, b), c); })>(Op::v_maxmin_u32),
+    rare<([](I32 a, I32 b, I32 c) { return max_of(min_of(a, b), c); })>(Op::v_minmax_i32),
+    rare<([](I32 a, I32 b, I32 c) { return min_of(max_of(a, b), c); })>(Op::v_maxmin_i32),
 
     hot<([](U32 a, U32 b) { return a * b; })>(Op::v_mul_lo_u32),
     rare<([](U32 a, U32 b) { return a * b; })>(Op::v_mul_lo_i32),

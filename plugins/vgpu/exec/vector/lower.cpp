@@ -88,7 +88,7 @@ void select_parts(Lowering& lowering, const Entry& entry) {
         extract_sdwa(lowering, i);
       }
     }
-  } else if (instruction.encoding == isa::Encoding::kVop3) {
+  } else if (instruction.encoding != isa::Encoding::kVop3p) {
     // Results that are a byte of the destination have its number in the upper two bits.
     const unsigned selects = entry.reads_destination ? 15 : 7;
     lowering.aux |= (instruction.op_sel & selects) * aux::kHigh;
@@ -98,6 +98,7 @@ void select_parts(Lowering& lowering, const Entry& entry) {
 void add_modifiers(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   const FloatMode& mode = lowering.context.mode;
+  if (entry.signed_by_neg) lowering.aux |= (instruction.neg & 3u) * aux::kNeg;
   if (entry.float_sources) {
     lowering.aux |= (instruction.abs & 7u) * aux::kAbs | (instruction.neg & 7u) * aux::kNeg;
   }
@@ -128,7 +129,7 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
     return false;
   }
   if (!entry.half_result || entry.fixed_aux != 0) return true;
-  if (!sdwa && instruction.encoding == isa::Encoding::kVop3 && (instruction.op_sel & 8) != 0) {
+  if (!sdwa && instruction.encoding != isa::Encoding::kVop3p && (instruction.op_sel & 8) != 0) {
     lowering.aux |= aux::kHighResult;
   } else if (isa::keeps_other_half(instruction, lowering.context.traits())) {
     lowering.aux |= aux::kKeepHigh;
@@ -273,6 +274,8 @@ bool Lowering::place_sources(unsigned count) {
     const PlaceOf place = source_place(operand, instruction, context, out, i * 2);
     if (!place.ok) return false;
     src[i] = {place.place.source, place.place.is_constant, !operand.is_row()};
+    if (saved_copy != 0 && operand.is_row() && src[i].source.offset == saved_row)
+      src[i].source.offset = saved_copy;
     if (operand.is_vgpr() && (context.gpr_index >> i & 1) != 0) fetch_indexed(*this, i);
   }
   return true;
@@ -314,13 +317,53 @@ MicroOp& emit_named(Emitter& out, std::span<const NamedHandler> table, NamedOper
   return op;
 }
 
-Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, false};
+namespace {
+
+Refusal lower_one(Lowering& lowering) {
+  if (const std::optional<Refusal> refusal = lower_wave_matrix(lowering)) return *refusal;
   if (const std::optional<Refusal> refusal = lower_matrix(lowering)) return *refusal;
   if (const std::optional<Refusal> refusal = lower_across_lanes(lowering)) return *refusal;
-  const Entry* const entry = find_entry(instruction.op);
+  const Entry* const entry = find_entry(lowering.instruction.op);
   if (entry == nullptr) return "vector instruction is not supported";
   return lower_lanes(lowering, *entry);
+}
+
+bool reads_result_of(const isa::Instruction& reader, const isa::Instruction& writer) {
+  return std::ranges::any_of(reader.src, [&](const isa::Operand& source) {
+    return source.is_vgpr() && source.code == writer.dst[0].code;
+  });
+}
+
+// VOPD. Both operations read before either writes: the one that reads the other's result is first. If each reads the
+// other's result, the second one reads a copy.
+Refusal lower_pair(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  const isa::Instruction x = isa::first_of_pair(instruction), y = isa::second_of_pair(instruction);
+  const bool swaps = reads_result_of(y, x);
+  const isa::Instruction &first = swaps ? y : x, &second = swaps ? x : y;
+  Lowering before{first, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
+  Lowering after{second, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
+  if (reads_result_of(second, first)) {
+    isa::Instruction copy = first;
+    copy.op = Op::v_mov_b32;
+    copy.src[0] = first.dst[0];
+    copy.src[1] = copy.src[2] = {};
+    Lowering saving{copy, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
+    const Entry& move = *find_entry(Op::v_mov_b32);
+    if (!saving.place_sources(1)) return "source operand is not readable";
+    after.saved_row = saving.src[0].source.offset;
+    after.saved_copy = saving.dst = context.layout.temporary_offset(kResultRow);
+    saving.emit(choose(saving, move), known_operation(saving, move, false));
+  }
+  if (const Refusal refusal = lower_one(before); !refusal.empty()) return refusal;
+  return lower_one(after);
+}
+
+}  // namespace
+
+Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
+  if (instruction.second_op != Op::none) return lower_pair(instruction, context, out);
+  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
+  return lower_one(lowering);
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -30,6 +30,8 @@ struct Lowering {
   uint32_t dst = 0, dst2 = 0;
   uint32_t aux = 0;
   uint64_t imm = 0;
+  /// VOPD: a row and the temporary row with its value before the first operation. 0: none.
+  uint32_t saved_row = 0, saved_copy = 0;
   bool reads_mix = false;  ///< Sources are single precision or half, selected by op_sel_hi.
 
   /// Locates the first `count` sources. Returns false if one of them cannot be read.
@@ -66,5 +68,7 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering);
 
 /// Lowers matrix instructions and moves of accumulation registers. Returns nothing for other operations.
 std::optional<Refusal> lower_matrix(Lowering& lowering);
+/// The same for matrix instructions of RDNA 3.
+std::optional<Refusal> lower_wave_matrix(Lowering& lowering);
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -12,6 +12,13 @@ using isa::Encoding;
 using isa::Family;
 using isa::Op;
 
+namespace {
+
+/// The fields of gfx11 and later have NULL here; decoded instructions have isa::code::kNull.
+constexpr uint32_t kNullOfGfx11 = 124;
+
+}  // namespace
+
 Op op_named(std::string_view name) {
   static const auto* const kOps = [] {
     auto* const ops = new std::unordered_map<std::string_view, Op>;
@@ -112,6 +119,10 @@ Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_
       fields |= uint64_t{has_register ? soffset : isa::code::kNull} << 57;
       if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
       break;
+    case Family::kGfx11:
+      fields |= uint64_t{has_register ? soffset : kNullOfGfx11} << 57;
+      if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
+      break;
     case Family::kNone:
       break;
   }
@@ -128,8 +139,10 @@ Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint
   Fields fields = static_cast<uint32_t>(offset) & bits;
   fields |= uint64_t{address} << 32 | uint64_t{data} << (loads ? 56 : 40);
   if (target_.family() != Family::kGfx8 &&
-      (encoding != Encoding::kFlat || target_.family() == Family::kGfx10)) {
-    const uint32_t off = target_.family() == Family::kGfx9 ? 0x7f : isa::code::kNull;
+      (encoding != Encoding::kFlat || target_.family() >= Family::kGfx10)) {
+    const uint32_t off = target_.family() == Family::kGfx9    ? 0x7f
+                         : target_.family() == Family::kGfx10 ? isa::code::kNull
+                                                              : kNullOfGfx11;
     fields |= uint64_t{saddr == kNoRegister ? off : saddr} << 48;
   }
   return first(op, encoding, fields, false, 0);
