@@ -4,7 +4,7 @@
 #   program          builds a program with find_package and one with pkg-config, and runs both
 #   backend          builds the sample backend, installs its manifest, and finds its device
 #   backend-queue    builds the sample backend with queues, and runs its program and the conformance tests
-#   gfx11            builds the sample backend for a GPU that does not exist, and runs kernels on it
+#   gfx50            builds the sample backend for a GPU that does not exist, and runs kernels on it
 #   tool             builds the sample tools in C11 and C++20, and runs a program with them and the trace tool
 #   tool-activities  builds the sample tool that receives activities, and runs a program with it
 #   tool-packets     builds the sample tool that changes packets, and runs a program with it
@@ -121,22 +121,22 @@ CMAKE
     cmake --install "$scratch/build" >"$scratch/install_backend.log" || { cat "$scratch/install_backend.log"; exit 1; }
     expect "$("$scratch/build/checksum" 2>/dev/null)" '= cbf43926$' "checksum, with the backend dropped in"
     ;;
-  gfx11)
+  gfx50)
     [ -x "$build/bin/conformance_dispatch" ] && [ -f "$build/bin/conformance_gfx1030.hsaco" ] || skip "conformance_dispatch or its kernels are not built"
-    cp -r "$root/docs/samples/gfx11" "$scratch/source"
+    cp -r "$root/docs/samples/gfx50" "$scratch/source"
     refuses_another_runtime "$scratch/source"
     configure "$scratch/source" "$scratch/build"
     mkdir "$scratch/kernels"
-    cp "$build/bin/conformance_gfx1030.hsaco" "$scratch/kernels/conformance_gfx1190.hsaco"
+    cp "$build/bin/conformance_gfx1030.hsaco" "$scratch/kernels/conformance_gfx5000.hsaco"
     export LD_LIBRARY_PATH=$libdir HSA_DRIVER=libhsa_driver_vgpu.so VGPU_BOARD_PATH=$scratch/source/boards
     export HSA_CONFORMANCE_KERNELS=$scratch/kernels VGPU_GPUS=aurora HSA_PLUGIN_CONFIG=none
     info=$prefix/bin/rigel-info
-    expect "$("$prefix/bin/vgpu-run" --boards)" '^aurora +gfx1190 ' "the list of boards"
-    expect_not "$("$info")" 'gfx1190' "before its backend is there"
+    expect "$("$prefix/bin/vgpu-run" --boards)" '^aurora +gfx5000 ' "the list of boards"
+    expect_not "$("$info")" 'gfx5000' "before its backend is there"
     expect "$("$info" --report)" 'aurora.*no backend opened it' "the report, before its backend is there"
     export HSA_ADD_BACKEND_MANIFESTS=$scratch/build
     expect "$("$info")" '^Agent 1: GPU Aurora' "by the environment"
-    expect "$("$info")" 'isa +amdgcn-amd-amdhsa--gfx1190' "its ISA"
+    expect "$("$info")" 'isa +amdgcn-amd-amdhsa--gfx5000' "its ISA"
     expect "$(VGPU_GPUS=gfx900,aurora "$info")" '^Agent 2: GPU Aurora' "beside another"
     # Queues, barriers, kernels and copies, as on every board. Code versions are excepted: their kernels have
     # private memory, which the sample rejects (queue.cpp).

@@ -1,13 +1,13 @@
 // The module's one export.
-#include "gfx11.hpp"
+#include "gfx50.hpp"
 
-namespace gfx11 {
+namespace gfx50 {
 namespace {
 
 const hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                HSABE_ABI_MAJOR,
                                HSABE_ABI_MINOR,
-                               hsabe::str("gfx11_sample"),
+                               hsabe::str("gfx50_sample"),
                                hsabe::str("1.0"),
                                hsabe::str(""),
                                HSABE_SANITIZER,
@@ -22,8 +22,8 @@ const hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                nullptr};  // no images
 
 }  // namespace
-}  // namespace gfx11
+}  // namespace gfx50
 
 HSABE_EXPORT const hsabe_backend_t* hsa_backend_query_v1(uint32_t host_abi_major, uint32_t) {
-  return host_abi_major == HSABE_ABI_MAJOR ? &gfx11::kBackend : nullptr;
+  return host_abi_major == HSABE_ABI_MAJOR ? &gfx50::kBackend : nullptr;
 }

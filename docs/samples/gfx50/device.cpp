@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <iterator>
 
-#include "gfx11.hpp"
+#include "gfx50.hpp"
 
-namespace gfx11 {
+namespace gfx50 {
 namespace {
 
 using hsabe::property;
 using hsabe::str;
 
-constexpr hsabe_str_t kIsas[] = {str("amdgcn-amd-amdhsa--gfx1190")};
+constexpr hsabe_str_t kIsas[] = {str("amdgcn-amd-amdhsa--gfx5000")};
 constexpr hsabe_heap_t kHeaps[] = {{sizeof(hsabe_heap_t), HSABE_HEAP_GROUP, 0, 65536, 0}};
 
 uint32_t compute_units(const hsabe_node_t* node) {
@@ -25,10 +25,10 @@ uint32_t waves_per_cu(const hsabe_node_t* node) {
 // Facts in, capabilities out: no device is needed to test it. Local memory is not listed, the runtime knows
 // it from the topology.
 hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps) {
-  if (node->bus != HSABE_BUS_KFD || node->gfx_major != 11 || node->gfx_minor != 9) {
-    return hsabe::fail(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a gfx119x");
+  if (node->bus != HSABE_BUS_KFD || node->gfx_major != 50) {
+    return hsabe::fail(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a gfx50");
   }
-  caps->name = str("gfx1190");
+  caps->name = str("gfx5000");
   caps->vendor_name = str("Example");
   caps->product_name = str("Aurora");
   caps->device_type = HSA_DEVICE_TYPE_GPU;
@@ -101,4 +101,4 @@ hsabe_status_t read_clock(void* pointer, uint64_t* ticks, uint64_t* ticks_per_se
 const hsabe_device_ops_t kDevice{
     sizeof(hsabe_device_ops_t), nullptr, select, open, close, read_clock, nullptr, nullptr, nullptr};
 
-}  // namespace gfx11
+}  // namespace gfx50

@@ -1,4 +1,4 @@
-// The parts of the sample backend for a GPU of amdkfd. The chip, gfx1190, does not exist: it is made of the
+// The parts of the sample backend for a GPU of amdkfd. The chip, gfx5000, does not exist: it is made of the
 // hardware of gfx1030 (boards/aurora.json), so code for that runs on it. What a real chip needs besides is
 // said where it would be.
 #pragma once
@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace gfx11 {
+namespace gfx50 {
 
 // One open GPU. The runtime holds it as an opaque pointer.
 struct Device {
@@ -31,4 +31,4 @@ extern const hsabe_device_ops_t kDevice;  // device.cpp
 extern const hsabe_queue_ops_t kQueue;    // queue.cpp
 extern const hsabe_code_ops_t kCode;      // code.cpp
 
-}  // namespace gfx11
+}  // namespace gfx50

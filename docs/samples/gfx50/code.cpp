@@ -1,9 +1,9 @@
 // Which code objects run, and what a kernel's descriptor says.
 #include <cstring>
 
-#include "gfx11.hpp"
+#include "gfx50.hpp"
 
-namespace gfx11 {
+namespace gfx50 {
 namespace {
 
 constexpr uint32_t kMachineAmdgpu = 224;
@@ -41,4 +41,4 @@ hsabe_status_t describe_kernel(void*, const void* descriptor, hsabe_kernel_info_
 
 const hsabe_code_ops_t kCode{sizeof(hsabe_code_ops_t), accepts, nullptr, load, unload, describe_kernel};
 
-}  // namespace gfx11
+}  // namespace gfx50

@@ -11,9 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "gfx11.hpp"
+#include "gfx50.hpp"
 
-namespace gfx11 {
+namespace gfx50 {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -207,4 +207,4 @@ hsabe_status_t set_profiling(void* queue, int32_t enabled) {
 const hsabe_queue_ops_t kQueue{
     sizeof(hsabe_queue_ops_t), create, destroy, inactivate, set_profiling, nullptr, nullptr};
 
-}  // namespace gfx11
+}  // namespace gfx50
