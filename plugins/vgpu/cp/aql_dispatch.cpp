@@ -40,14 +40,13 @@ bool read_kernel_object(GpuMemory& memory, uint64_t va, KernelObject& object) {
 bool registers_fit(const Dialect& dialect, const KernelObject& object, uint32_t wave_size,
                    uint64_t work_items) {
   const uint64_t waves = (work_items + wave_size - 1) / wave_size;
-  const uint32_t granules = (object.rsrc1 & 0x3f) + 1;
-  if (!dialect.has_wgp_mode)
-    return (waves + 3) / 4 * granules * dialect.vgpr_granule <= dialect.vgprs_of_simd;
+  const uint32_t needed = ((object.rsrc1 & 0x3f) + 1) * dialect.vgpr_granule;  // for waves of 64
+  const uint32_t allocated =
+      (needed + dialect.vgpr_allocation - 1) / dialect.vgpr_allocation * dialect.vgpr_allocation;
+  if (!dialect.has_wgp_mode) return (waves + 3) / 4 * allocated <= dialect.vgprs_of_simd;
   const bool wgp_mode = (object.rsrc1 >> 29 & 1) != 0;
   const uint64_t simds = wgp_mode ? 4 : 2;
-  const uint32_t scale = wave_size == 32 ? 2 : 1;
-  const uint32_t granule = dialect.vgpr_granule * scale, vgprs = dialect.vgprs_of_simd * scale;
-  return (waves + simds - 1) / simds * granules * granule <= vgprs;
+  return (waves + simds - 1) / simds * allocated <= dialect.vgprs_of_simd;
 }
 
 class UserSgprs {
@@ -177,8 +176,8 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
     plan.error = wave32 ? QueueError::kScratchWave32 : QueueError::kScratchWave64;
     return plan;
   }
-  d.scratch_waves = (tmpring & 0xfff) * context.config.xcc_count;
-  d.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
+  d.scratch_waves = dialect.tmpring.waves(tmpring, context.config.shader_engines) * context.config.xcc_count;
+  d.scratch_wave_bytes = dialect.tmpring.wave_bytes(tmpring);
   d.scratch_bytes = uint64_t{d.scratch_waves} * d.scratch_wave_bytes;
   if (dialect.scratch_counts_from_base) d.scratch_base = context.scratch_base.load(std::memory_order_relaxed);
   if (d.scratch_bytes != 0) d.scratch_va = d.scratch_base + location;

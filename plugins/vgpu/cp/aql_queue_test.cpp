@@ -1,5 +1,6 @@
 #include <random>
 
+#include "plugins/vgpu/cp/dialect.hpp"
 #include "plugins/vgpu/cp/test_device.hpp"
 
 namespace rigel::vgpu::testing {
@@ -16,6 +17,11 @@ class AqlQueue : public ::testing::TestWithParam<uint32_t> {
  protected:
   uint32_t gfx() const { return GetParam(); }
   bool gfx8() const { return gfx() < 90000; }
+  bool gfx11() const { return gfx() >= 110000; }
+  // gfx1100 has one and a half times the VGPRs.
+  uint32_t granules_of(const FullGroup& group) const {
+    return gfx11() ? group.granules * 3 / 2 : group.granules;
+  }
 
   FakeBus bus;
   HeldDispatches shaders;
@@ -327,7 +333,7 @@ TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
   EXPECT_EQ(d.lds_bytes, 1024u) << "two granules";
   EXPECT_EQ(d.scratch_va, gfx8() ? 0x5e00001000u : 0x5500001000u);
   EXPECT_EQ(d.scratch_waves, 32u);
-  EXPECT_EQ(d.scratch_wave_bytes, 4096u);
+  EXPECT_EQ(d.scratch_wave_bytes, gfx11() ? 1024u : 4096u);
 }
 
 // Each of the ten alone, all but one, and random sets: a disabled value takes no register.
@@ -506,14 +512,14 @@ TEST_P(AqlQueue, AcceptsWorkGroupWithAllVgprs) {
   size_t count = 0;
   for (const FullGroup& group : kFullGroups) {
     if (gfx() < 100000 && (group.wave32 || group.wgp_mode)) continue;
-    queue.submit(dispatch_of(group, group.granules));
+    queue.submit(dispatch_of(group, granules_of(group)));
     cp.run();
     EXPECT_EQ(shaders.count(), ++count) << group.wave32 << group.wgp_mode;
   }
 }
 
 TEST_P(AqlQueue, RejectsWorkGroupWithTooManyVgprs) {
-  expect_error(dispatch_of(kFullGroups[0], kFullGroups[0].granules + 1), 0x80, "VGPR");
+  expect_error(dispatch_of(kFullGroups[0], granules_of(kFullGroups[0]) + 1), 0x80, "VGPR");
 }
 
 TEST_P(AqlQueue, UnmappedKernelObjectIsFault) {
@@ -844,8 +850,8 @@ TEST_P(AqlQueue, TracesPackets) {
   EXPECT_NE(bus.lines()[0].find("BARRIER_AND barrier acquire 2"), std::string::npos) << bus.lines()[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx90a, kGfx101, kGfx103),
-                         generation_name);
+INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue,
+                         ::testing::Values(kGfx8, kGfx9, kGfx90a, kGfx101, kGfx103, kGfx11), generation_name);
 
 // Each XCC has the slots of COMPUTE_TMPRING_SIZE.
 TEST(CommandProcessor, ScratchIsThatOfAllXccs) {
@@ -872,6 +878,14 @@ TEST(CommandProcessor, ScratchIsThatOfAllXccs) {
   ASSERT_EQ(shaders.count(), 1u);
   EXPECT_EQ(shaders.get(0).scratch_waves, 128u);
   EXPECT_EQ(shaders.get(0).scratch_bytes, 128u * 4096);
+}
+
+// From gfx11 on the register counts the waves of a shader engine, in units of 256 bytes and 15 bits.
+TEST(CommandProcessor, ScratchIsThatOfAllShaderEngines) {
+  const TmpringLayout& layout = find_dialect(kGfx11)->tmpring;
+  EXPECT_EQ(layout.waves(32 | 0x7fffu << 12, 6), 192u);
+  EXPECT_EQ(layout.wave_bytes(32 | 0x7fffu << 12), 0x7fffu * 256);
+  EXPECT_EQ(find_dialect(kGfx103)->tmpring.waves(32, 6), 32u);
 }
 
 TEST(CommandProcessor, RejectsInvalidQueueConfig) {

@@ -10,10 +10,12 @@ constexpr Dialect kVolcanicIslands{
     .has_pm4_in_slots = true,
     .has_wave32 = false,
     .has_wgp_mode = false,
+    .tmpring = {1024, 0x1fff, false},
     .scratch_counts_from_base = true,
     .has_rsrc3 = false,
     .preloads_kernargs = false,
     .vgpr_granule = 4,
+    .vgpr_allocation = 4,
     .vgprs_of_simd = 256,
     .has_wait_reg_mem64 = false,
     .has_event_write_eop = true,
@@ -38,10 +40,12 @@ constexpr Dialect kVega{
     .has_pm4_in_slots = false,
     .has_wave32 = false,
     .has_wgp_mode = false,
+    .tmpring = {1024, 0x1fff, false},
     .scratch_counts_from_base = false,
     .has_rsrc3 = false,
     .preloads_kernargs = false,
     .vgpr_granule = 4,
+    .vgpr_allocation = 4,
     .vgprs_of_simd = 256,
     .has_wait_reg_mem64 = true,
     .has_event_write_eop = false,
@@ -66,6 +70,7 @@ constexpr Dialect kAldebaran = [] {
   dialect.has_rsrc3 = true;
   dialect.preloads_kernargs = true;
   dialect.vgpr_granule = 8;
+  dialect.vgpr_allocation = 8;
   dialect.vgprs_of_simd = 512;
   dialect.sdma_count_mask = kWideCount;
   return dialect;
@@ -90,6 +95,23 @@ constexpr Dialect kRdna = [] {
 constexpr Dialect kRdna2 = [] {
   Dialect dialect = kRdna;
   dialect.sdma_count_mask = kWideCount;
+  return dialect;
+}();
+
+// The third generation allocates scratch by shader engine (Mesa, si_compute.c; ROCr, amd_aql_queue.cpp). VGPRs: LLVM's
+// AMDGPUBaseInfo.cpp.
+constexpr Dialect kRdna3 = [] {
+  Dialect dialect = kRdna2;
+  dialect.tmpring = {256, 0x7fff, true};
+  dialect.vgpr_allocation = 8;
+  dialect.sequencer_events = SequencerEvents::kNavi3;
+  return dialect;
+}();
+
+constexpr Dialect kLargeRdna3 = [] {
+  Dialect dialect = kRdna3;
+  dialect.vgpr_allocation = 12;
+  dialect.vgprs_of_simd = 768;
   return dialect;
 }();
 
@@ -124,6 +146,12 @@ constexpr Row kRows[] = {
     {100304, kRdna2},
     {100305, kRdna2},
     {100306, kRdna2},
+    {110000, kLargeRdna3},
+    {110001, kLargeRdna3},
+    {110002, kRdna3},
+    {110003, kRdna3},
+    {110500, kRdna3},
+    {110501, kLargeRdna3},
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // in which form. Queues read named fields, never a version, so that a new chip is a row in dialect.cpp.
 //
 // Sources: Linux's drivers/gpu/drm/amd (vid.h, soc15d.h, nvd.h; vi_sdma_pkt_open.h, vega10_sdma_pkt_open.h,
-// navi10_sdma_pkt_open.h; kfd_mqd_manager_*.c).
+// navi10_sdma_pkt_open.h, sdma_v6_0_0_pkt_open.h; kfd_mqd_manager_*.c).
 //
 // Threads: constants, any thread.
 #pragma once
@@ -12,7 +12,20 @@
 namespace rigel::vgpu {
 
 /// Numbers of the sequencer's performance events (SQ_PERF_SEL).
-enum class SequencerEvents : uint8_t { kVega, kNavi };
+enum class SequencerEvents : uint8_t { kVega, kNavi, kNavi3 };
+
+/// COMPUTE_TMPRING_SIZE: waves in bits 11:0, the size of a wave above.
+struct TmpringLayout {
+  uint32_t unit;       ///< Unit of the size, in bytes.
+  uint32_t size_mask;  ///< Of the size, after a shift by 12.
+  bool counts_engine;  ///< The waves are those of a shader engine, not of an XCC.
+
+  uint32_t wave_bytes(uint32_t tmpring) const { return (tmpring >> 12 & size_mask) * unit; }
+  /// Of an XCC with so many shader engines.
+  uint32_t waves(uint32_t tmpring, uint32_t shader_engines) const {
+    return (tmpring & 0xfff) * (counts_engine ? shader_engines : 1);
+  }
+};
 
 struct Dialect {
   // Queues.
@@ -23,11 +36,13 @@ struct Dialect {
   bool has_pm4_in_slots;
   // Waves.
   bool has_wave32;
-  bool has_wgp_mode;              ///< A work-group can use the registers of two compute units.
+  bool has_wgp_mode;  ///< A work-group can use the registers of two compute units.
+  TmpringLayout tmpring;
   bool scratch_counts_from_base;  ///< Scratch addresses are offsets from SH_HIDDEN_PRIVATE_BASE_VMID.
   bool has_rsrc3;                 ///< COMPUTE_PGM_RSRC3
   bool preloads_kernargs;         ///< Kernel descriptors can preload arguments into user SGPRs.
   uint8_t vgpr_granule;           ///< Unit of COMPUTE_PGM_RSRC1.VGPRS, for waves of 64.
+  uint8_t vgpr_allocation;        ///< Granule of the hardware's allocation, for waves of 64.
   uint16_t vgprs_of_simd;         ///< VGPRs of a SIMD, for waves of 64.
   // PM4.
   bool has_wait_reg_mem64, has_event_write_eop, has_pred_exec, has_set_sh_reg_index;

@@ -3,7 +3,7 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint8_t k8 = 1, k9 = 2, k10 = 4, kAll = 7, kFrom9 = 6;
+constexpr uint8_t k8 = 1, k9 = 2, k11 = 8, kAll = 15, kFrom9 = 14, kFrom10 = 12;
 constexpr auto kExact = Fidelity::kExact;
 constexpr auto kApprox = Fidelity::kApproximate;
 constexpr auto kAbsent = Fidelity::kAbsent;
@@ -70,7 +70,10 @@ constexpr FidelityRow kRows[] = {
      "compute registers; writes to others are ignored with a warning"},
     {kPm4, 0x79, kAll, "SET_UCONFIG_REG", "", kApprox, "performance counters; storage only otherwise"},
     {kPm4, 0x93, kFrom9, "WAIT_REG_MEM64", "", kExact, "memory only"},
-    {kPm4, 0x9b, k10, "SET_SH_REG_INDEX", "", kExact, "the index is ignored"},
+    {kPm4, 0x9b, kFrom10, "SET_SH_REG_INDEX", "", kExact, "the index is ignored"},
+    {kPm4, 0xba, k11, "SET_SH_REG_PAIRS", "", kAbsent, ""},
+    {kPm4, 0xbb, k11, "SET_SH_REG_PAIRS_PACKED", "", kAbsent, ""},
+    {kPm4, 0xbd, k11, "SET_SH_REG_PAIRS_PACKED_N", "", kAbsent, ""},
     // SDMA -----------------------------------------------------------------------------------------------
     {kSdma, 0x0000, kAll, "NOP", "", kExact, ""},
     {kSdma, 0x0001, kAll, "COPY_LINEAR", "", kExact, ""},
@@ -79,6 +82,7 @@ constexpr FidelityRow kRows[] = {
     {kSdma, 0x0101, kAll, "COPY_TILED", "", kAbsent, ""},
     {kSdma, 0x0301, kAll, "COPY_SOA", "", kAbsent, ""},
     {kSdma, 0x0401, kAll, "COPY_LINEAR_SUB_WINDOW", "", kExact, ""},
+    {kSdma, 0x2401, k11, "COPY_LINEAR_SUB_WINDOW_LARGE", "", kAbsent, ""},
     {kSdma, 0x0501, kAll, "COPY_TILED_SUB_WINDOW", "", kAbsent, ""},
     {kSdma, 0x0601, kAll, "COPY_T2T_SUB_WINDOW", "", kAbsent, ""},
     {kSdma, 0x0701, kFrom9, "COPY_DIRTY_PAGE", "", kAbsent, ""},
@@ -107,7 +111,7 @@ constexpr FidelityRow kRows[] = {
     {kSdma, 0x000e, kAll, "SRBM_WRITE", "", kAbsent, "privileged"},
     {kSdma, 0x000f, kAll, "PRE_EXE", "", kAbsent, "privileged"},
     {kSdma, 0x0010, k9, "DUMMY_TRAP", "", kExact, ""},
-    {kSdma, 0x0111, k10, "GCR", "", kApprox, "memory is coherent: only the order is kept"},
+    {kSdma, 0x0111, kFrom10, "GCR", "", kApprox, "memory is coherent: only the order is kept"},
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ enum class Fidelity : uint8_t {
 struct FidelityRow {
   PacketSet set;
   uint16_t code;        ///< AQL: packet type, or 0x100 + AMD format. PM4: opcode. SDMA: op | sub-op << 8.
-  uint8_t generations;  ///< Chips whose hardware has the packet: bit 0 gfx8, 1 gfx9, 2 gfx10.
+  uint8_t generations;  ///< Chips whose hardware has the packet: bit 0 gfx8, 1 gfx9, 2 gfx10, 3 gfx11.
   std::string_view packet;
   std::string_view field;
   Fidelity fidelity;

@@ -1,6 +1,7 @@
 // Compares the tables of supported packets with the code.
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -37,7 +38,7 @@ std::string stops_at(uint32_t gfx, PacketSet set, uint32_t code) {
 TEST(PacketFidelity, AbsentPacketStopsQueueByName) {
   for (const FidelityRow& row : fidelity_rows()) {
     if (!row.field.empty() || row.fidelity != Fidelity::kAbsent) continue;
-    for (const uint32_t gfx : {kGfx8, kGfx9, kGfx103}) {
+    for (const uint32_t gfx : {kGfx8, kGfx9, kGfx103, kGfx11}) {
       const std::string why = stops_at(gfx, row.set, row.code);
       EXPECT_NE(why.find(row.packet), std::string::npos) << row.packet << " on " << gfx << ": " << why;
     }
@@ -115,10 +116,10 @@ TEST(PacketFidelity, AbsentFieldStopsQueue) {
 }
 
 TEST(PacketFidelity, PacketOfOtherGenerationIsUnknown) {
-  const uint32_t gfx[] = {kGfx8, kGfx9, kGfx103};
+  const uint32_t gfx[] = {kGfx8, kGfx9, kGfx103, kGfx11};
   for (const FidelityRow& row : fidelity_rows()) {
     if (!row.field.empty() || row.set == PacketSet::kAql || row.fidelity == Fidelity::kAbsent) continue;
-    for (unsigned i = 0; i < 3; ++i) {
+    for (unsigned i = 0; i < std::size(gfx); ++i) {
       const std::string why = stops_at(gfx[i], row.set, row.code);
       const bool unknown = why.find("unknown ") != std::string::npos;
       EXPECT_EQ(unknown, (row.generations >> i & 1) == 0) << row.packet << " on " << gfx[i] << ": " << why;

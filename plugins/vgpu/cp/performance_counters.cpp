@@ -34,6 +34,16 @@ constexpr Event kNaviEvents[] = {
     {0x46, WaveEvent::kVectorWrite},
 };
 
+// soc21_enum.h.
+constexpr Event kNavi3Events[] = {
+    {0x04, WaveEvent::kWaves},       {0x05, WaveEvent::kWaves32},      {0x06, WaveEvent::kWaves64},
+    {0x08, WaveEvent::kItems},       {0x30, WaveEvent::kInstructions}, {0x31, WaveEvent::kBranch},
+    {0x36, WaveEvent::kGds},         {0x37, WaveEvent::kExport},       {0x38, WaveEvent::kFlat},
+    {0x39, WaveEvent::kLds},         {0x3a, WaveEvent::kScalar},       {0x3b, WaveEvent::kScalarMemory},
+    {0x3d, WaveEvent::kMessage},     {0x3e, WaveEvent::kVector},       {0x42, WaveEvent::kVectorRead},
+    {0x43, WaveEvent::kVectorWrite},
+};
+
 template <size_t kSize>
 std::optional<WaveEvent> find(const Event (&events)[kSize], uint32_t number) {
   const auto* const found = std::find_if(std::begin(events), std::end(events),
@@ -45,7 +55,15 @@ std::optional<WaveEvent> find(const Event (&events)[kSize], uint32_t number) {
 }  // namespace
 
 std::optional<WaveEvent> sequencer_event(SequencerEvents numbers, uint32_t number) {
-  return numbers == SequencerEvents::kNavi ? find(kNaviEvents, number) : find(kVegaEvents, number);
+  switch (numbers) {
+    case SequencerEvents::kVega:
+      return find(kVegaEvents, number);
+    case SequencerEvents::kNavi:
+      return find(kNaviEvents, number);
+    case SequencerEvents::kNavi3:
+      return find(kNavi3Events, number);
+  }
+  return std::nullopt;
 }
 
 bool PerformanceCounters::has_register(uint32_t address) {

@@ -97,10 +97,11 @@ TEST(PerformanceCountersOfDies, SumOverDiesIsExact) {
   EXPECT_EQ(all, 70u);
 }
 
-// vega10_enum.h and navi10_enum.h: the numbers of SQ_PERF_SEL_INSTS_VALU differ.
+// vega10_enum.h, navi10_enum.h and soc21_enum.h: the numbers of SQ_PERF_SEL_INSTS_VALU differ.
 TEST(SequencerEvent, NumberDependsOnGeneration) {
   EXPECT_EQ(sequencer_event(SequencerEvents::kVega, 0x1a), WaveEvent::kVector);
   EXPECT_EQ(sequencer_event(SequencerEvents::kNavi, 0x40), WaveEvent::kVector);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kNavi3, 0x3e), WaveEvent::kVector);
   EXPECT_EQ(sequencer_event(SequencerEvents::kNavi, 0x1a), std::nullopt);
 }
 

@@ -525,8 +525,10 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
     launch.user_sgprs[i] = compute_register(pm4::kUserData0 + i);
   }
   const uint32_t tmpring = compute_register(pm4::kTmpringSize);
-  launch.scratch_waves = (tmpring & 0xfff) * queue_.context_.config.xcc_count;
-  launch.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
+  const TmpringLayout& layout = queue_.dialect().tmpring;
+  launch.scratch_waves =
+      layout.waves(tmpring, queue_.context_.config.shader_engines) * queue_.context_.config.xcc_count;
+  launch.scratch_wave_bytes = layout.wave_bytes(tmpring);
   launch.scratch_bytes = uint64_t{launch.scratch_waves} * launch.scratch_wave_bytes;
   launch.private_bytes = launch.scratch_wave_bytes / launch.wave_size;
   const bool from_base = queue_.dialect().scratch_counts_from_base;

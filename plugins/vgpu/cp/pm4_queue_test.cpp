@@ -472,7 +472,8 @@ TEST_P(Pm4Queue, PerformanceEventThatCannotBeCountedIsReportedOnce) {
   EXPECT_NE(bus.warnings()[0].find("performance event 2 of SQ is not counted"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, Pm4Queue, ::testing::Values(kGfx8, kGfx9, kGfx103), generation_name);
+INSTANTIATE_TEST_SUITE_P(Generations, Pm4Queue, ::testing::Values(kGfx8, kGfx9, kGfx103, kGfx11),
+                         generation_name);
 
 }  // namespace
 }  // namespace rigel::vgpu::testing

@@ -378,7 +378,7 @@ TEST_P(SdmaQueue, CountHasWidthOfVersion) {
   EXPECT_EQ(to.host[8], GetParam() >= 100300 ? std::byte{1} : std::byte{0});
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, SdmaQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103),
+INSTANTIATE_TEST_SUITE_P(Versions, SdmaQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103, kGfx11),
                          generation_name);
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "plugins/vgpu/cp/aql_dispatch.hpp"
+#include "plugins/vgpu/cp/dialect.hpp"
 
 namespace rigel::vgpu::runner {
 namespace {
@@ -20,7 +21,8 @@ Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes,
   if (private_bytes == 0) return region;
   const uint32_t wave_bytes = (private_bytes * 64 + kWaveGranule - 1) / kWaveGranule * kWaveGranule;
   const Region scratch = memory.allocate(uint64_t{wave_bytes} * kWaves);
-  queue->compute_tmpring_size = kWaves | wave_bytes / kWaveGranule << 12;
+  const uint32_t unit = find_dialect(board.gfx_target_version)->tmpring.unit;
+  queue->compute_tmpring_size = kWaves | wave_bytes / unit << 12;
   if (board.gfx_major() == 8) {
     scratch_base = scratch.va;
   } else {
