@@ -168,8 +168,8 @@ int print_fidelity() {
     print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity),
               has_default_note ? "stops the queue with an error" : row.note);
   }
-  constexpr isa::Target kTargets[] = {{8, 0, 3},  {9, 0, 0},  {9, 0, 6}, {9, 0, 8},
-                                      {9, 0, 10}, {10, 1, 0}, {10, 3, 0}};
+  constexpr isa::Target kTargets[] = {{8, 0, 3},  {9, 0, 0},  {9, 0, 6},  {9, 0, 8},
+                                      {9, 0, 10}, {10, 1, 0}, {10, 3, 0}, {11, 0, 0}};
   for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))
     print_row("isa", isa::name(row.op), static_cast<int>(row.fidelity), row.note);
   return end_output();

@@ -95,11 +95,11 @@ TEST(Board, RejectsPipeInsteadOfFile) {
 
 TEST(BoardSchema, AcceptsUnknownVersionOnlyWithExecutes) {
   auto json = vega10();
-  json["gfx_target_version"] = 110900;
+  json["gfx_target_version"] = 120900;
   EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version"));
   json["gfx_target_version"] = 90900;
   EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version: unknown chip 90900"));
-  json["executes"] = 110900;
+  json["executes"] = 120900;
   EXPECT_THAT(error_of(json), HasSubstr("executes"));
 }
 
@@ -131,7 +131,14 @@ TEST(Board, FoundByProductName) {
                                     {"aldebaran", "mi210"},
                                     {"Instinct MI250X", "mi250x"},
                                     {"AMD Instinct MI300X", "mi300x"},
-                                    {"MI300A", "mi300a"}}) {
+                                    {"MI300A", "mi300a"},
+                                    {"7900xtx", "navi31"},
+                                    {"AMD Radeon RX 7900 XTX", "navi31"},
+                                    {"RX 7800 XT", "navi32"},
+                                    {"rx7600", "navi33"},
+                                    {"Radeon 780M", "phoenix"},
+                                    {"890M", "strix"},
+                                    {"Radeon 8060S", "strixhalo"}}) {
     const BoardOr found_board = find_board(word);
     ASSERT_TRUE(found_board) << word << ": " << found_board.error();
     EXPECT_EQ(found_board->name, board) << word;
@@ -168,11 +175,14 @@ TEST(Board, SaveAreaSizesMatchThunk) {
     const char* name;
     uint32_t control, context, debug;
   };
-  for (const Row& row : {Row{"fiji", 0x5000, 0x1545000, 0x10000}, Row{"polaris10", 0x3000, 0xbf7000, 0xb400},
-                         Row{"tonga", 0x3000, 0xaa3000, 0xa000}, Row{"vega10", 0x5000, 0x1545000, 0x10000},
-                         Row{"vega20", 0x5000, 0x13f1000, 0x10000}, Row{"navi10", 0x4000, 0xd4c000, 0xa000},
-                         Row{"navi21", 0x7000, 0x1a97000, 0x14000}, Row{"mi100", 0x9000, 0x45e1000, 0x20000},
-                         Row{"mi210", 0x9000, 0x3c91000, 0x20000}}) {
+  for (const Row& row :
+       {Row{"fiji", 0x5000, 0x1545000, 0x10000}, Row{"polaris10", 0x3000, 0xbf7000, 0xb400},
+        Row{"tonga", 0x3000, 0xaa3000, 0xa000}, Row{"vega10", 0x5000, 0x1545000, 0x10000},
+        Row{"vega20", 0x5000, 0x13f1000, 0x10000}, Row{"navi10", 0x4000, 0xd4c000, 0xa000},
+        Row{"navi21", 0x7000, 0x1a97000, 0x14000}, Row{"mi100", 0x9000, 0x45e1000, 0x20000},
+        Row{"mi210", 0x9000, 0x3c91000, 0x20000}, Row{"navi31", 0xa000, 0x2bea000, 0x18000},
+        Row{"navi32", 0x6000, 0x1b72000, 0xf000}, Row{"navi33", 0x4000, 0xaa4000, 0x8000},
+        Row{"phoenix", 0x2000, 0x3fe000, 0x3000}, Row{"strixhalo", 0x4000, 0x124c000, 0xa000}}) {
     const auto area = find_board(row.name)->save_area();
     EXPECT_EQ(area.control_stack_bytes, row.control) << row.name;
     EXPECT_EQ(area.context_bytes, row.context) << row.name;
@@ -257,7 +267,7 @@ TEST(DriverTraits, CoverEveryExecutedChip) {
         << isa::name(chip);
   }
   EXPECT_EQ(find_driver_traits(0), nullptr);
-  EXPECT_EQ(find_driver_traits(110000), nullptr);
+  EXPECT_EQ(find_driver_traits(120000), nullptr);
 }
 
 // amdkfd's mqd_symmetrically_map_cu_mask assigns a mask's bits in this order.

@@ -10,7 +10,9 @@ constexpr DriverTraits kVolcanicIslands{
     .maps_aql_rings_twice = true,
     .has_unit_pairs = false,
     .needs_parameter_for_gws = false,
+    .has_scheduler_firmware = false,
     .queues_of_process = 127,
+    .reserved_sdma_queues = 0,
     .end_of_pipe_event_bits = 28,
     .wave_message_event_bits = 8,
     .saves_waves = true,
@@ -46,7 +48,9 @@ constexpr DriverTraits kVega{
     .maps_aql_rings_twice = false,
     .has_unit_pairs = false,
     .needs_parameter_for_gws = false,
+    .has_scheduler_firmware = false,
     .queues_of_process = 127,
+    .reserved_sdma_queues = 0,
     .end_of_pipe_event_bits = 32,
     .wave_message_event_bits = 24,
     .saves_waves = true,
@@ -104,6 +108,20 @@ constexpr DriverTraits kRdna = [] {
   return traits;
 }();
 
+constexpr DriverTraits kRdna3 = [] {
+  DriverTraits traits = kRdna2;
+  traits.has_scheduler_firmware = true;
+  traits.reserved_sdma_queues = 2;
+  traits.control_stack_limit = ~uint32_t{0};
+  return traits;
+}();
+
+constexpr DriverTraits kLargeRdna3 = [] {
+  DriverTraits traits = kRdna3;
+  traits.saved_vgpr_bytes = 0x60000;
+  return traits;
+}();
+
 /// Returns the traits of the same chip as an APU.
 constexpr DriverTraits apu(DriverTraits traits) {
   traits.is_apu = true;
@@ -141,6 +159,12 @@ constexpr Row kRows[] = {
     {100304, kRdna2},
     {100305, apu(kRdna2)},
     {100306, apu(kRdna2)},
+    {110000, kLargeRdna3},
+    {110001, kLargeRdna3},
+    {110002, kRdna3},
+    {110003, apu(kRdna3)},
+    {110500, apu(kRdna3)},
+    {110501, apu(kLargeRdna3)},
 };
 
 }  // namespace

@@ -19,7 +19,9 @@ struct DriverTraits {
   bool maps_aql_rings_twice;     ///< An AQL ring has half of its size in memory and is mapped twice in a row.
   bool has_unit_pairs;           ///< Compute units are enabled in pairs: work-group processors.
   bool needs_parameter_for_gws;  ///< Global wave sync needs amdgpu.hws_gws_support.
+  bool has_scheduler_firmware;   ///< MES schedules queues: write pointers must be in buffers of the driver.
   uint32_t queues_of_process;    ///< Limit of the hardware scheduler.
+  uint32_t reserved_sdma_queues;    ///< The first queues of an SDMA engine, which the driver keeps.
   uint8_t end_of_pipe_event_bits;   ///< Bits of an end-of-pipe interrupt's context id that identify an event.
   uint8_t wave_message_event_bits;  ///< The same for interrupts of wave messages.
   // Saved waves.

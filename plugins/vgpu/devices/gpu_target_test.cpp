@@ -14,6 +14,9 @@ TEST(GpuTarget, FitsProcessorAndFamily) {
   EXPECT_TRUE(fits("gfx9-4-generic", "gfx942"));
   EXPECT_TRUE(fits("gfx10-3-generic:xnack-", "gfx1032"));
   EXPECT_FALSE(fits("gfx10-1-generic", "gfx1030"));
+  EXPECT_TRUE(fits("gfx11-generic", "gfx1100"));
+  EXPECT_TRUE(fits("gfx11-generic", "gfx1151"));
+  EXPECT_FALSE(fits("gfx11-generic", "gfx1030"));
 }
 
 }  // namespace

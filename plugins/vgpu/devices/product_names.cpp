@@ -33,6 +33,12 @@ constexpr Name kMi210[] = {"mi210", "aldebaran"};
 constexpr Name kMi250x[] = {"mi250x"};
 constexpr Name kMi300x[] = {"mi300x", "aquavanjaram"};
 constexpr Name kMi300a[] = {"mi300a"};
+constexpr Name kNavi31[] = {"rx7900xtx"};
+constexpr Name kNavi32[] = {"rx7800xt"};
+constexpr Name kNavi33[] = {"rx7600"};
+constexpr Name kPhoenix[] = {"780m"};
+constexpr Name kStrix[] = {"890m", "strixpoint"};
+constexpr Name kStrixHalo[] = {"8060s"};
 
 constexpr ProductNames kNames[] = {
     {"fiji", "fiji", kFiji},        {"polaris10", "polaris10", kPolaris10},
@@ -47,6 +53,9 @@ constexpr ProductNames kNames[] = {
     {"raphael", "raphael", {}},     {"mi100", "mi100", kMi100},
     {"mi210", "mi210", kMi210},     {"mi250x", "mi210", kMi250x},
     {"mi300x", "mi300x", kMi300x},  {"mi300a", "mi300x", kMi300a},
+    {"navi31", "navi31", kNavi31},  {"navi32", "navi32", kNavi32},
+    {"navi33", "navi33", kNavi33},  {"phoenix", "phoenix", kPhoenix},
+    {"strix", "strix", kStrix},     {"strixhalo", "strixhalo", kStrixHalo},
 };
 
 /// Returns the word in lower case, without spaces, hyphens and underscores.

@@ -99,13 +99,14 @@ TEST(BoardRecords, FieldsMatchRecords) {
 }
 
 // external_revision minus asic_revision: vi_common_early_init, soc15_common_early_init and
-// nv_common_early_init of Linux.
+// nv_common_early_init and soc21_common_early_init of Linux.
 uint32_t first_external_revision(const Board& board) {
   const std::map<std::string_view, uint32_t> first = {
-      {"fiji", 0x3c},   {"tonga", 0x14},  {"polaris10", 0x50}, {"rx570", 0x50},  {"vega20", 0x28},
-      {"raven", 0x20},  {"renoir", 0xa1}, {"navi10", 0x01},    {"navi14", 0x14}, {"navi22", 0x32},
-      {"navi23", 0x3c}, {"navi24", 0x46}, {"raphael", 0x01},   {"mi100", 0x32},  {"mi210", 0x3c},
-      {"mi250x", 0x3c}, {"mi300x", 0x46}, {"mi300a", 0x46}};
+      {"fiji", 0x3c},   {"tonga", 0x14},   {"polaris10", 0x50}, {"rx570", 0x50},    {"vega20", 0x28},
+      {"raven", 0x20},  {"renoir", 0xa1},  {"navi10", 0x01},    {"navi14", 0x14},   {"navi22", 0x32},
+      {"navi23", 0x3c}, {"navi24", 0x46},  {"raphael", 0x01},   {"mi100", 0x32},    {"mi210", 0x3c},
+      {"mi250x", 0x3c}, {"mi300x", 0x46},  {"mi300a", 0x46},    {"navi31", 0x01},   {"navi32", 0x20},
+      {"navi33", 0x10}, {"phoenix", 0x01}, {"strix", 0x10},     {"strixhalo", 0xc1}};
   const auto found = first.find(board.name);
   return found != first.end() ? found->second : 0x28;  // the variants of Navi 21
 }
@@ -122,14 +123,15 @@ TEST(BoardRecords, DerivedFieldsMatchDriverFormulas) {
       EXPECT_EQ(board.external_revision, board.asic_revision + first_external_revision(board)) << board.name;
     }
     // kfd_gws_init: MEC firmware version from which GWS is supported. gfx10.1 needs a module parameter
-    // instead.
+    // instead, gfx11 firmware of the scheduler.
     const uint32_t minimum_firmware = version < 90000    ? ~0u
                                       : version == 90008 ? 0x30
                                       : version == 90010 ? 0x28
                                       : version == 90402 ? 0
                                       : version < 100100 ? 0x1b3
                                       : version < 100300 ? 0
-                                                         : 0x6b;
+                                      : version < 110000 ? 0x6b
+                                                         : 0;
     EXPECT_EQ(board.queues.gws, board.firmware.mec >= minimum_firmware ? 64u : 0u) << board.name;
     // The first compute engine's queues, without those of the graphics driver.
     EXPECT_EQ(board.queues.compute, (version < 100300 ? 32u : 16u) - 8u) << board.name;

@@ -111,6 +111,7 @@ struct KfdIoctls {
   static Errno reject_queue(Process&, const char* problem);
   static ErrnoOr<QueueMemory> find_queue_memory(Process& process, const GpuContext&, const kfd_create_queue&)
       RIGEL_REQUIRES(process.memory_mutex_);
+  static Errno check_write_pointer(Process& process, const GpuContext&, const QueueMemory&);
   static Errno choose_slots(Process& process, const kfd_create_queue&, Process::Queue&)
       RIGEL_REQUIRES(process.queue_mutex_);
   static QueueConfig config_of(const kfd_create_queue&, const Process::Queue&);

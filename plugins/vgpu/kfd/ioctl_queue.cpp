@@ -88,6 +88,7 @@ Errno check_arguments(const kfd_create_queue& a) {
 struct KfdIoctls::QueueMemory {
   std::vector<Buffer*> pinned;
   Buffer* ring = nullptr;
+  Buffer* write_pointer = nullptr;
 };
 
 Errno KfdIoctls::reject_queue(Process& process, const char* problem) {
@@ -108,7 +109,8 @@ ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, c
   const auto add_page = [&](uint64_t va)
                             RIGEL_REQUIRES(process.memory_mutex_) { return add(page_down(va), kPageBytes); };
   const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
-  if (add_page(a.write_pointer_address) == nullptr)
+  memory.write_pointer = add_page(a.write_pointer_address);
+  if (memory.write_pointer == nullptr)
     return reject("write pointer: must be in a buffer of one page that is mapped on this GPU");
   if (add_page(a.read_pointer_address) == nullptr)
     return reject("read pointer: must be in a buffer of one page that is mapped on this GPU");
@@ -146,6 +148,18 @@ ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, c
   return memory;
 }
 
+// The scheduler's firmware polls the write pointers of queues that have no slot in hardware, through a mapping that the
+// driver creates: init_user_queue and amdgpu_bo_pin of Linux.
+Errno KfdIoctls::check_write_pointer(Process& process, const GpuContext& gpu, const QueueMemory& memory) {
+  if (!gpu.gpu().board.driver().has_scheduler_firmware) return 0;
+  if (memory.write_pointer->gpu_index != gpu.index())
+    return reject_queue(process, "write pointer: must be in a buffer of this GPU");
+  if (memory.write_pointer->object->kind() != MemoryObject::Kind::kUserptr) return 0;
+  reject_queue(process,
+               "write pointer: must be in a buffer of the driver, not in the program's memory (userptr)");
+  return EPERM;
+}
+
 Errno KfdIoctls::choose_slots(Process& process, const kfd_create_queue& a, Process::Queue& queue) {
   const GpuContext& gpu = *queue.gpu;
   const Board& board = gpu.gpu().board;
@@ -166,7 +180,7 @@ Errno KfdIoctls::choose_slots(Process& process, const kfd_create_queue& a, Proce
     return 0;
   }
   if (queue.sdma) {
-    const uint32_t number = queue.sdma_slot / board.sdma_engines();
+    const uint32_t number = board.driver().reserved_sdma_queues + queue.sdma_slot / board.sdma_engines();
     queue.doorbell =
         kSdmaDoorbells + queue.sdma_engine() * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kHalfSlice;
     return 0;
@@ -222,6 +236,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   const auto memory = find_queue_memory(process, *gpu, a);
   if (!memory) return memory.error();
   if (const Errno error = choose_slots(process, a, *queue); error != 0) return error;
+  if (const Errno error = check_write_pointer(process, *gpu, *memory); error != 0) return error;
   const auto slice = gpu->doorbells();
   if (!slice) return slice.error();
   const uint32_t doorbell_bytes = gpu->gpu().board.driver().doorbell_bytes;

@@ -728,6 +728,39 @@ TEST_F(KfdQueueOnMi210, SdmaQueuesOfBothKindsAreLimitedByBoard) {
   EXPECT_EQ(create(), -ENOMEM) << "the engine that was requested by its number has one of 24";
 }
 
+class KfdQueueOnNavi31 : public KfdQueue {
+ protected:
+  KfdQueueOnNavi31() : KfdQueue("navi31:vram=64M,navi31:vram=64M") {}
+  // Puts the pointers into a buffer of the driver for a GPU.
+  void use_buffer_of(size_t gpu) {
+    const uint64_t va = uint64_t{0x200000000000} + gpu * 0x10000;
+    const auto buffer = t.allocate(KFD_MEM_GTT | KFD_MEM_WRITABLE, 4096, va, 0, gpu);
+    ASSERT_EQ(buffer.error, 0);
+    ASSERT_EQ(t.map(buffer.handle), 0);
+    std::memcpy(t.translate(va, 4096, Access::kWrite).host, pointers, 4096);
+    a.write_pointer_address = va + 0x38;
+    a.read_pointer_address = va + 0x80;
+  }
+};
+
+// The scheduler's firmware reads the write pointers of queues that it has not mapped.
+TEST_F(KfdQueueOnNavi31, WritePointerIsInBufferOfDriverAndGpu) {
+  EXPECT_EQ(create(), -EPERM) << "the program's memory";
+  use_buffer_of(1);
+  EXPECT_EQ(create(), -EINVAL) << "the other GPU's buffer";
+  use_buffer_of(0);
+  EXPECT_EQ(create(), 0);
+}
+
+// Of 8 queues of an engine, the driver keeps two for graphics and page tables.
+TEST_F(KfdQueueOnNavi31, SdmaQueueCountIsLimitedByBoard) {
+  use_buffer_of(0);
+  a.queue_type = KFD_QUEUE_SDMA;
+  std::memset(ring, 0, 65536);
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(create(), 0) << i;
+  EXPECT_EQ(create(), -ENOMEM);
+}
+
 // Writes an MI210 of two XCCs, and removes the file with the object.
 class TwoXccs {
  public:
