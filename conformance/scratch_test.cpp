@@ -145,14 +145,14 @@ TEST_P(Scratch, StoppedQueueYieldsToAllocationsAndLimits) {
 
 TEST_P(Scratch, DispatchWaitsForBusyQueue) {
   if (never_returns_scratch()) GTEST_SKIP() << "its queues keep their scratch";
-  // Bytes per work-item: one work-group on each of eight shader arrays needs 48 MiB.
+  // Bytes per work-item: one work-group on each of twelve shader arrays needs 73 MiB.
   constexpr uint32_t kLargePrivateSize = 100'000;
   ASSERT_TRUE(run_and_check(second_));
   const ScopedSignal gate(1), done(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
   busy.dep_signal[0] = gate;
   submit(second_.get(), busy);
-  ExhaustedPool exhausted(local_, kLargePrivateSize * 64 * 12);
+  ExhaustedPool exhausted(local_, kLargePrivateSize * 64 * 16);
   ASSERT_GT(scratch_of(second_), 0u) << "it is at work";
   auto dispatch = packet(kLargePrivateSize);
   dispatch.completion_signal = done;
