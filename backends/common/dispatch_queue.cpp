@@ -144,7 +144,7 @@ void DispatchQueue::fill_in(const hsabe_queue_desc_t& desc) {
 // request it either if there were scratch for a few waves only, and run with those. Therefore allocates for
 // every slot, or nothing.
 void DispatchQueue::take_hint(uint32_t private_bytes) {
-  const auto need = scratch_need(scratch_device(device_.facts), {.private_bytes = private_bytes});
+  const auto need = scratch_need(scratch_device(device_), {.private_bytes = private_bytes});
   if (!need || need->device_bytes > device_.scratch().limit()) return;
   Block block;
   if (device_.allocate_scratch(need->device_bytes, block) != HSA_STATUS_SUCCESS) return;
@@ -384,11 +384,11 @@ DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispat
     block = std::move(scratch_);
   }
   device_.free_scratch(std::move(block));
-  const auto need = scratch_need(scratch_device(device_.facts), dispatch);
+  const auto need = scratch_need(scratch_device(device_), dispatch);
   if (!need) return Scratch::kNever;
   // For every slot of the device, if that is within the limit; otherwise for this dispatch only.
   const bool once = need->device_bytes > device_.scratch().limit();
-  const uint32_t wanted = reachable_scratch_waves(scratch_device(device_.facts), *need,
+  const uint32_t wanted = reachable_scratch_waves(scratch_device(device_), *need,
                                                   once ? need->dispatch_waves : need->device_waves);
   // Work-groups of a cooperative dispatch must all be resident.
   const uint32_t minimum_waves =
@@ -493,7 +493,7 @@ void DispatchQueue::put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t la
   if (any) memory = {scratch_.address(), bytes / device_.facts.xcc_count, wave_bytes, lanes};
   const bool host_page_tables = (device_.facts.capability & kCapabilityAts) != 0;
   const ScratchResource resource = device_.family.generation->scratch_resource(memory, host_page_tables);
-  set_scratch(*queue_, memory, resource, tmpring_size(scratch_device(device_.facts), memory),
+  set_scratch(*queue_, memory, resource, tmpring_size(scratch_device(device_), memory),
               any ? memory.va - device_.scratch_base() : 0);
   const std::atomic_ref properties(queue_->queue_properties);
   if (any && once) {

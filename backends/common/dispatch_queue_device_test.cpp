@@ -31,7 +31,7 @@ using ::testing::Lt;
 using ::testing::Pair;
 
 constexpr uint64_t kCookie = 42;
-constexpr uint32_t kEnd = 0xbf810000, kTrapAbort = 0xbf920002, kNoInstruction = 0xffffffff;
+constexpr uint32_t kNoInstruction = 0xffffffff;
 
 class DispatchQueueTest : public testing::EveryBoard {
  protected:
@@ -61,6 +61,11 @@ class DispatchQueueTest : public testing::EveryBoard {
     queue.reset(static_cast<DispatchQueue*>(info.queue));
   }
   amd_queue_t& amd() { return *static_cast<amd_queue_t*>(info_.amd_queue); }
+
+  // s_endpgm and s_trap 2: gfx11 has other numbers.
+  bool has_gfx11_code() { return gpu().facts().version.major >= 11; }
+  uint32_t end() { return has_gfx11_code() ? 0xbfb00000 : 0xbf810000; }
+  uint32_t trap_abort() { return has_gfx11_code() ? 0xbf900002 : 0xbf920002; }
 
   void* kernel(std::initializer_list<uint32_t> instructions) {
     auto* const words = static_cast<uint32_t*>(gpu().share(4096));
@@ -121,7 +126,7 @@ class DispatchQueueTest : public testing::EveryBoard {
 
 TEST_P(DispatchQueueTest, RunKernels) {
   const testing::VirtualSignal done(gpu(), 3);
-  void* const code = kernel({kEnd});
+  void* const code = kernel({end()});
   for (int i = 0; i < 3; ++i) launch(code, 0, done);
   EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
@@ -129,12 +134,16 @@ TEST_P(DispatchQueueTest, RunKernels) {
 
 TEST_P(DispatchQueueTest, AllocateScratchOnRequest) {
   const testing::VirtualSignal done(gpu(), 2);
-  void* const code = kernel({kEnd});
+  void* const code = kernel({end()});
   launch(code, 100, done);
   launch(code, 500, done);  // within the limit on all boards, so that the queue keeps it
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_GE(amd().scratch_wave64_lane_byte_size, 500u / (64 / device_->family.wave_size));
-  EXPECT_EQ(amd().compute_tmpring_size & 0xfff & (device_->facts.array_count - 1), 0u);
+  // The waves of an engine, or an equal share for each engine.
+  const ScratchDevice slots = scratch_device(*device_);
+  const uint32_t waves = amd().compute_tmpring_size & 0xfff;
+  EXPECT_TRUE(slots.tmpring.counts_engine || waves % slots.engines == 0) << waves;
+  EXPECT_GT(waves, 0u);
   // An address, or an offset in the device's pool.
   EXPECT_EQ(amd().scratch_backing_memory_location >> 32 == 0, gpu().family().generation->scratch_by_pool);
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
@@ -142,7 +151,7 @@ TEST_P(DispatchQueueTest, AllocateScratchOnRequest) {
 
 TEST_P(DispatchQueueTest, ReportScratchEvents) {
   const testing::VirtualSignal done(gpu(), 2);
-  void* const code = kernel({kEnd});
+  void* const code = kernel({end()});
   launch(code, 0, done);
   launch(code, 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
@@ -161,7 +170,7 @@ TEST_P(DispatchQueueTest, ReportScratchEvents) {
 }
 
 TEST_P(DispatchQueueTest, AllocateHintedScratchForAllSlotsOrNone) {
-  const auto device = scratch_device(device_->facts);
+  const auto device = scratch_device(*device_);
   for (const uint32_t hint : {16u, 2048u, 300'000u}) {
     std::unique_ptr<DispatchQueue> queue;
     hsabe_queue_info_t info{};
@@ -171,7 +180,8 @@ TEST_P(DispatchQueueTest, AllocateHintedScratchForAllSlotsOrNone) {
     const bool kept = need && need->device_bytes <= kDefaultScratchLimit;
     EXPECT_EQ(queue->scratch_bytes() != 0, kept) << hint;
     EXPECT_EQ(hinted.scratch_wave64_lane_byte_size, kept ? need->lane_bytes : 0) << hint;
-    EXPECT_EQ(hinted.compute_tmpring_size & 0xfff, kept ? need->device_waves : 0) << hint;
+    const uint32_t counted_engines = device.tmpring.counts_engine ? device.engines : 1;
+    EXPECT_EQ(hinted.compute_tmpring_size & 0xfff, kept ? need->device_waves / counted_engines : 0) << hint;
     EXPECT_EQ(hinted.queue_properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE, 0u) << hint;
   }
 }
@@ -179,11 +189,10 @@ TEST_P(DispatchQueueTest, AllocateHintedScratchForAllSlotsOrNone) {
 TEST_P(DispatchQueueTest, CooperativeKernelsGetScratchForAllWavesOrFail) {
   if (device_->facts.gws_count == 0) GTEST_SKIP() << "the chip has no cooperative queues";
   constexpr uint32_t kGroups = 40, kPrivateBytes = 2000;
-  const auto need =
-      scratch_need(scratch_device(device_->facts),
-                   {{64 * kGroups, 1, 1}, {64, 1, 1}, kPrivateBytes, device_->family.wave_size});
+  const auto need = scratch_need(
+      scratch_device(*device_), {{64 * kGroups, 1, 1}, {64, 1, 1}, kPrivateBytes, device_->family.wave_size});
   ASSERT_LT(need->dispatch_waves, need->device_waves);
-  void* const code = kernel({kEnd});
+  void* const code = kernel({end()});
   const testing::VirtualSignal done(gpu(), 3);
   host_->set_largest_block(need->dispatch_bytes * 3 / 4);
   launch(code, kPrivateBytes, done, kGroups);
@@ -208,7 +217,7 @@ TEST_P(DispatchQueueTest, CooperativeKernelsGetScratchForAllWavesOrFail) {
 
 TEST_P(DispatchQueueTest, ReleaseScratchWhenStopped) {
   const testing::VirtualSignal done(gpu(), 1);
-  void* const code = kernel({kEnd});
+  void* const code = kernel({end()});
   launch(code, 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   // A packet that never runs: the queue does not become idle.
@@ -222,7 +231,7 @@ TEST_P(DispatchQueueTest, ReleaseScratchWhenStopped) {
 
 TEST_P(DispatchQueueTest, ToolsCanAllocateAndSetLimitInCallback) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 100, done);
+  launch(kernel({end()}), 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   std::unique_ptr<DispatchQueue> other;
   hsabe_queue_info_t info{};
@@ -262,7 +271,7 @@ TEST_P(DispatchQueueTest, KeepScratchUntilItIsFreed) {
 
 TEST_P(DispatchQueueTest, KeepScratchIfDriverKeepsThemMapped) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 100, done);
+  launch(kernel({end()}), 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   std::unique_ptr<DispatchQueue> other;
   hsabe_queue_info_t info{};
@@ -283,7 +292,7 @@ TEST_P(DispatchQueueTest, AvoidCallsThatNewerDriversReject) {
   create(kCookie, queue_, info_);
   const bool doubled = device_->has_quirk(kQuirkRingDoubled);
   const testing::VirtualSignal done(gpu(), 2);
-  void* const code = kernel({kEnd});
+  void* const code = kernel({end()});
   launch(code, 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 1; }));
   EXPECT_EQ(queue_->set_priority(HSABE_PRIORITY_HIGH), HSA_STATUS_SUCCESS);
@@ -301,7 +310,7 @@ TEST_P(DispatchQueueTest, AvoidCallsThatNewerDriversReject) {
 
 TEST_P(DispatchQueueTest, StopIfDriverDoesNotResumeThem) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 100, done);
+  launch(kernel({end()}), 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   host_->refuse_updates(2);
   ASSERT_TRUE(limit_is_set(0));
@@ -310,7 +319,7 @@ TEST_P(DispatchQueueTest, StopIfDriverDoesNotResumeThem) {
 
 TEST_P(DispatchQueueTest, StopWithoutScratch) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 300'000, done);  // more than a wave's maximum
+  launch(kernel({end()}), 300'000, done);  // more than a wave's maximum
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_OUT_OF_RESOURCES)));
   EXPECT_TRUE(queue_->stopped());
@@ -322,14 +331,14 @@ TEST_P(DispatchQueueTest, StopWithoutScratch) {
 TEST_P(DispatchQueueTest, StopOnTrap) {
   if (!has_trap_handler()) GTEST_SKIP() << "the chip has no trap handler";
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kTrapAbort, kEnd}), 0, done);
+  launch(kernel({trap_abort(), end()}), 0, done);
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
 }
 
 TEST_P(DispatchQueueTest, StopOnIllegalInstruction) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kNoInstruction, kEnd}), 0, done);
+  launch(kernel({kNoInstruction, end()}), 0, done);
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(),
               ElementsAre(Pair(kCookie, static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION))));
@@ -347,7 +356,7 @@ TEST_P(DispatchQueueTest, StopOnDriverException) {
   };
   report(31);  // a new queue is not an error
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 0, done);
+  launch(kernel({end()}), 0, done);
   EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_FALSE(queue_->stopped());
   report(30);
@@ -369,7 +378,7 @@ TEST_P(DispatchQueueTest, IgnoreErrorsOfPreviousQueueWithSameNumber) {
   queue_ = std::move(next);
   info_ = next_info;
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 0, done);
+  launch(kernel({end()}), 0, done);
   EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }

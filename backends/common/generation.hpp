@@ -2,6 +2,7 @@
 // versions. Constant: backends/gfx*/generation.cpp. Pure; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,6 +15,13 @@ namespace rigel::gfx {
 
 /// Maximum dwords of `invalidate_code` and `release` of any generation.
 constexpr size_t kPm4PacketMax = 8;
+
+/// Appends a packet; returns the end.
+template <size_t kDwords>
+uint32_t* put(uint32_t* to, const pm4::Packet<kDwords>& packet) {
+  static_assert(kDwords <= kPm4PacketMax);
+  return std::copy(packet.begin(), packet.end(), to);
+}
 
 struct ImageGeneration;
 
@@ -33,6 +41,7 @@ struct Generation {
   bool pm4_completes;
 
   ScratchResource (*scratch_resource)(const ScratchMemory& memory, bool host_page_tables);
+  TmpringLayout tmpring{};
   /// Flat scratch uses an offset from the pool of SET_SCRATCH_BACKING_VA instead of an address.
   bool scratch_by_pool;
 

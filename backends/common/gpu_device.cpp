@@ -270,4 +270,8 @@ void Device::free_scratch(Block block) {
   std::erase_if(scratch_used_, [&](const Span& span) { return span.begin == begin; });
 }
 
+ScratchDevice scratch_device(const Device& device) {
+  return scratch_device(device.family.generation->tmpring, device.facts);
+}
+
 }  // namespace rigel::gfx

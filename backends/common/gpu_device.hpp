@@ -16,6 +16,7 @@
 #include "backends/common/chip.hpp"
 #include "backends/common/node_facts.hpp"
 #include "backends/common/save_area.hpp"
+#include "backends/common/scratch_need.hpp"
 
 namespace rigel::gfx {
 
@@ -130,5 +131,8 @@ class Device {
 /// Reports the formatted text and returns `status`.
 [[gnu::format(printf, 3, 4)]] hsabe_status_t refuse(const hsabe_host_t* host, hsabe_status_t status,
                                                     const char* format, ...);
+
+/// Its wave slots with scratch.
+ScratchDevice scratch_device(const Device& device);
 
 }  // namespace rigel::gfx

@@ -58,7 +58,7 @@ uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed&
   if (waves == 0 || get(waves)) return waves;
   if (reclaim(&asking) && get(waves)) return waves;
   // Fewer waves at a time, which is slower but correct.
-  const ScratchDevice slots = scratch_device(device_.facts);
+  const ScratchDevice slots = scratch_device(device_);
   do {
     waves = waves > least ? std::max(fewer_scratch_waves(slots, need, waves), least) : 0;
   } while (waves != 0 && !get(waves));

@@ -12,6 +12,7 @@ constexpr uint32_t kWaveSizeShift = 12;
 // Word 1 of a buffer resource.
 constexpr uint32_t kAddressHighMask = 0xffff;
 constexpr uint32_t kSwizzle = 1u << 31;
+constexpr uint32_t kGfx11Swizzle = 1u << 30;  // one of two bits: 4 bytes of a lane at a time
 // Word 3. Lanes of a wave are interleaved by dwords: index stride 64, thread id added.
 constexpr uint32_t kSelectXyzw = 4u | 5u << 3 | 6u << 6 | 7u << 9;
 constexpr uint32_t kAddThreadId = 1u << 23;
@@ -43,7 +44,7 @@ uint64_t resident_groups(const ScratchDevice& device, uint64_t groups, uint64_t 
   const uint64_t rounds = groups / cus;
   const uint64_t even_groups = groups - rounds * surplus;
   uint64_t per_engine = divide_up(even_groups, device.engines) + (surplus != 0 ? rounds : 0);
-  // An engine of gfx10 receives 256 work-items or 16 work-groups before the next one does.
+  // From gfx10 on an engine receives 256 work-items or 16 work-groups before the next one does.
   constexpr uint64_t kRunLanes = 256, kRunGroups = 16;
   if (device.interleaves && per_engine < kRunGroups && lanes_per_group * per_engine < kRunLanes)
     per_engine = std::min(divide_up(kRunLanes, lanes_per_group), kRunGroups);
@@ -52,20 +53,21 @@ uint64_t resident_groups(const ScratchDevice& device, uint64_t groups, uint64_t 
 
 }  // namespace
 
-ScratchDevice scratch_device(const NodeFacts& facts) {
+ScratchDevice scratch_device(const TmpringLayout& tmpring, const NodeFacts& facts) {
   return {.compute_units = facts.compute_units() / facts.xcc_count,
           .engines = std::max(facts.array_count / facts.xcc_count, 1u),
           .slots_per_cu = facts.max_scratch_slots_per_cu,
           .interleaves = facts.version.major >= 10,
-          .xccs = facts.xcc_count};
+          .xccs = facts.xcc_count,
+          .tmpring = tmpring};
 }
 
 std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const ScratchDispatch& dispatch) {
   ScratchNeed need;
   const uint64_t lanes = dispatch.lanes_per_wave;
-  need.lane_bytes = round_up(dispatch.private_bytes, kScratchUnit / lanes);
+  need.lane_bytes = round_up(dispatch.private_bytes, device.tmpring.unit / lanes);
   need.wave_bytes = need.lane_bytes * lanes;
-  if (need.wave_bytes > kScratchWaveMax) return std::nullopt;
+  if (need.wave_bytes > device.tmpring.wave_max()) return std::nullopt;
 
   uint64_t lanes_per_group = 1, groups = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -121,12 +123,20 @@ ScratchResource scratch_resource_gfx10(const ScratchMemory& memory) {
           kSelectXyzw | kGfx10Format32Uint | kAddThreadId | kGfx10ResourceLevel | kGfx10NoBoundsCheck};
 }
 
+ScratchResource scratch_resource_gfx11(const ScratchMemory& memory) {
+  return {static_cast<uint32_t>(memory.va),
+          (static_cast<uint32_t>(memory.va >> 32) & kAddressHighMask) | kGfx11Swizzle,
+          static_cast<uint32_t>(std::min<uint64_t>(memory.bytes, UINT32_MAX)),
+          kSelectXyzw | kGfx10Format32Uint | kAddThreadId | kGfx10NoBoundsCheck};
+}
+
 uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory) {
   if (memory.bytes == 0 || memory.wave_bytes == 0) return 0;
   uint64_t waves = memory.bytes / memory.wave_bytes;
   waves = std::min({waves, uint64_t{device.compute_units} * device.slots_per_cu, uint64_t{kScratchWavesMax}});
   waves -= waves % device.engines;  // an equal share for each engine
-  return static_cast<uint32_t>(waves) | static_cast<uint32_t>(memory.wave_bytes / kScratchUnit)
+  if (device.tmpring.counts_engine) waves /= device.engines;
+  return static_cast<uint32_t>(waves) | static_cast<uint32_t>(memory.wave_bytes / device.tmpring.unit)
                                             << kWaveSizeShift;
 }
 

@@ -14,9 +14,16 @@
 
 namespace rigel::gfx {
 
-constexpr uint64_t kScratchUnit = 1024;                    ///< granularity of a wave's scratch
-constexpr uint64_t kScratchWaveMax = 8191 * kScratchUnit;  ///< 13 bits of COMPUTE_TMPRING_SIZE
-constexpr uint32_t kScratchWavesMax = 4095;                ///< 12 bits of COMPUTE_TMPRING_SIZE
+constexpr uint32_t kScratchWavesMax = 4095;  ///< 12 bits of COMPUTE_TMPRING_SIZE
+
+/// COMPUTE_TMPRING_SIZE of a generation. The defaults are those up to gfx10.
+struct TmpringLayout {
+  uint32_t unit = 1024;        ///< granularity of a wave's scratch, in bytes
+  uint32_t size_bits = 13;     ///< width of the field for a wave's scratch
+  bool counts_engine = false;  ///< the number of waves is that of an engine, not of the XCC
+
+  uint64_t wave_max() const { return ((uint64_t{1} << size_bits) - 1) * unit; }
+};
 
 /// The compute units, engines and slots are those of an XCC. All XCCs are alike, receive work-groups
 /// round-robin, and have equal shares of a queue's memory.
@@ -24,14 +31,15 @@ struct ScratchDevice {
   uint32_t compute_units = 0;
   uint32_t engines = 1;  ///< shader arrays, which receive work-groups round-robin
   uint32_t slots_per_cu = 0;
-  bool interleaves = false;  ///< gfx10: an engine receives several small work-groups at a time
+  bool interleaves = false;  ///< from gfx10 on: an engine receives several small work-groups at a time
   uint32_t xccs = 1;
+  TmpringLayout tmpring{};
 
   /// Slots, including those that an asymmetric harvest leaves unused.
   uint32_t slots() const { return (compute_units + engines - 1) / engines * engines * slots_per_cu; }
 };
 
-ScratchDevice scratch_device(const NodeFacts& facts);
+ScratchDevice scratch_device(const TmpringLayout& tmpring, const NodeFacts& facts);
 
 struct ScratchDispatch {
   std::array<uint32_t, 3> grid{1, 1, 1};       ///< work-items
@@ -41,7 +49,7 @@ struct ScratchDispatch {
 };
 
 struct ScratchNeed {
-  uint64_t lane_bytes = 0;  ///< rounded up so that wave_bytes is a multiple of kScratchUnit
+  uint64_t lane_bytes = 0;  ///< rounded up so that wave_bytes is a multiple of the unit
   uint64_t wave_bytes = 0;
   uint32_t waves_per_group = 0;
   uint32_t device_waves = 0;    ///< slots of an XCC
@@ -76,6 +84,7 @@ struct ScratchMemory {
 using ScratchResource = std::array<uint32_t, 4>;
 ScratchResource scratch_resource_gfx8(const ScratchMemory& memory, bool host_page_tables);  ///< gfx8 and gfx9
 ScratchResource scratch_resource_gfx10(const ScratchMemory& memory);
+ScratchResource scratch_resource_gfx11(const ScratchMemory& memory);
 
 /// COMPUTE_TMPRING_SIZE: the number of waves, and the size for each. 0 without memory.
 uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory);

@@ -15,7 +15,7 @@ ScratchDispatch dispatch(uint32_t grid, uint32_t workgroup, uint32_t bytes, uint
 }
 
 TEST(ScratchNeed, CoversEveryWaveSlot) {
-  const auto vega = scratch_device(testing::vega10().facts());
+  const auto vega = scratch_device({}, testing::vega10().facts());
   const auto need = scratch_need(vega, dispatch(1 << 20, 256, 100));
   ASSERT_TRUE(need);
   EXPECT_EQ(need->lane_bytes, 112u);  // 64 lanes make whole KiB
@@ -27,7 +27,7 @@ TEST(ScratchNeed, CoversEveryWaveSlot) {
 }
 
 TEST(ScratchNeed, IsSmallerForSmallDispatch) {
-  const auto vega = scratch_device(testing::vega10().facts());
+  const auto vega = scratch_device({}, testing::vega10().facts());
   const auto need = scratch_need(vega, dispatch(1000, 256, 16));
   ASSERT_TRUE(need);
   EXPECT_EQ(need->dispatch_waves, 4u * 4);                                // four work-groups, one per engine
@@ -36,7 +36,7 @@ TEST(ScratchNeed, IsSmallerForSmallDispatch) {
 
 // An XCC has 38 compute units in 4 engines; the register cannot count the slots of 304.
 TEST(ScratchNeed, IsThatOfAnXccTimesTheirNumber) {
-  const auto mi300x = scratch_device(testing::mi300x().facts());
+  const auto mi300x = scratch_device({}, testing::mi300x().facts());
   const auto need = scratch_need(mi300x, dispatch(1 << 20, 256, 16));
   ASSERT_TRUE(need);
   EXPECT_EQ(need->wave_bytes, 1024u);
@@ -48,7 +48,7 @@ TEST(ScratchNeed, IsThatOfAnXccTimesTheirNumber) {
 }
 
 TEST(ScratchNeed, CountsRunsOnGfx10) {
-  const auto navi = scratch_device(testing::navi10().facts());
+  const auto navi = scratch_device({}, testing::navi10().facts());
   ASSERT_TRUE(navi.interleaves);
   // Two work-groups of 32: 8 of them fit in a run of 256 work-items, on each of four arrays.
   EXPECT_EQ(scratch_need(navi, dispatch(64, 32, 32, 32))->dispatch_waves, 4u * 8);
@@ -56,7 +56,7 @@ TEST(ScratchNeed, CountsRunsOnGfx10) {
 
 TEST(ScratchNeed, CountsEnginesOfUnequalSize) {
   auto node = testing::make_node({9, 0, 0}, {0x687f, 14, 4, 4, 1, 10, 64, 2});
-  const auto device = scratch_device(node.facts());
+  const auto device = scratch_device({}, node.facts());
   EXPECT_EQ(device.slots(), 16u * 32);
   // 28 work-groups, two per compute unit: 28 - 2 * 2 even ones are 6 per engine, and 2 more on the larger
   // engine.
@@ -64,14 +64,14 @@ TEST(ScratchNeed, CountsEnginesOfUnequalSize) {
 }
 
 TEST(ScratchNeed, IsLimitedByRegister) {
-  const auto vega = scratch_device(testing::vega10().facts());
+  const auto vega = scratch_device({}, testing::vega10().facts());
   EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131056)));
   EXPECT_FALSE(scratch_need(vega, dispatch(64, 64, 131072)));
   EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131072, 32)));
 }
 
 TEST(ScratchNeed, IsLimitedTo32BitOffsets) {
-  const auto vega = scratch_device(testing::vega10().facts());
+  const auto vega = scratch_device({}, testing::vega10().facts());
   const auto small = scratch_need(vega, dispatch(1 << 20, 256, 1024));
   EXPECT_EQ(reachable_scratch_waves(vega, *small, small->device_waves), small->device_waves);
   // 4 MiB for each of 2048 waves: 16 of 32 on each compute unit are within 4 GiB.
@@ -90,7 +90,7 @@ TEST(ScratchNeed, IsLimitedTo32BitOffsets) {
 }
 
 TEST(ScratchNeed, AcceptsAnyGrid) {
-  const auto vega = scratch_device(testing::vega10().facts());
+  const auto vega = scratch_device({}, testing::vega10().facts());
   const ScratchDispatch huge{{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1, 1, 1}, 16, 64};
   EXPECT_EQ(scratch_need(vega, huge)->dispatch_waves, 64u * 32);
   EXPECT_TRUE(scratch_need(vega, {{0, 0, 0}, {0, 0, 0}, 16, 64}));
@@ -123,6 +123,8 @@ TEST(ScratchResource, DescribesSwizzledMemory) {
   EXPECT_EQ(scratch_resource_gfx8(kMemory, true)[3], 0x01ea4facu);
   // Format 20 (32 UINT), thread id, resource level, no bounds check.
   EXPECT_THAT(scratch_resource_gfx10(kMemory), ElementsAre(0x56789000, 0x80001234, 0x100000, 0x21814fac));
+  // The swizzle has two bits, and there is no resource level.
+  EXPECT_THAT(scratch_resource_gfx11(kMemory), ElementsAre(0x56789000, 0x40001234, 0x100000, 0x20814fac));
 }
 
 TEST(ScratchRegister, ContainsWavesAndSize) {

@@ -1,18 +1,10 @@
 #include "backends/gfx8/generation.hpp"
 
-#include <algorithm>
-
 #include "backends/gfx8/device_code.hpp"
 #include "backends/gfx8/image.hpp"
 
 namespace rigel::gfx8 {
 namespace {
-
-template <size_t kDwords>
-uint32_t* put(uint32_t* to, const gfx::pm4::Packet<kDwords>& packet) {
-  static_assert(kDwords <= gfx::kPm4PacketMax);
-  return std::copy(packet.begin(), packet.end(), to);
-}
 
 std::span<const uint32_t> trap_code_of(gfx::GfxVersion, bool exceptions) {
   if (exceptions) return {};
@@ -20,11 +12,11 @@ std::span<const uint32_t> trap_code_of(gfx::GfxVersion, bool exceptions) {
 }
 
 uint32_t* invalidate_code(uint32_t* to) {
-  return put(to, gfx::pm4::invalidate_code());
+  return gfx::put(to, gfx::pm4::invalidate_code());
 }
 
 uint32_t* release(uint32_t* to, const gfx::pm4::Release& release) {
-  return put(to, gfx::pm4::release_mem_gfx8(release));
+  return gfx::put(to, gfx::pm4::release_mem_gfx8(release));
 }
 
 gfx::pm4::Slot pm4_slot(uint64_t va, uint32_t dwords, uint64_t, uint32_t) {

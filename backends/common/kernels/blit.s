@@ -242,8 +242,4 @@ fill_tail:                                  // by the same group: it is there
 fill_end:
   s_endpgm
 
-// Instructions are fetched ahead of where they end.
-.p2align 6
-.rept 16
-  s_nop 0
-.endr
+END_OF_CODE

@@ -1,8 +1,8 @@
 // What differs between the generations, as macros, so that kernels are written once.
 //
-// Waves have 64 lanes on gfx8 and gfx9, and 32 on gfx10. Names of kernels' own registers are theirs.
+// Waves have 64 lanes on gfx8 and gfx9, and 32 from gfx10 on. Names of kernels' own registers are theirs.
 
-.if .amdgcn.gfx_generation_number == 10
+.if .amdgcn.gfx_generation_number >= 10
   .set WAVE32, 1
 .else
   .set WAVE32, 0
@@ -118,7 +118,7 @@
 .endm
 // Before a scalar instruction writes what memory instructions before it read, which gfx10.1 does not look after.
 .macro SCALARS_READ
-  .if WAVE32
+  .if .amdgcn.gfx_generation_number == 10
     v_nop
   .endif
 .endm
@@ -127,5 +127,20 @@
     s_waitcnt vmcnt(0) & lgkmcnt(0)         // flat loads count in both
   .else
     s_waitcnt vmcnt(0)
+  .endif
+.endm
+// Behind the code: instructions are fetched ahead of where it ends. Lines of gfx11's instruction cache have 128 bytes,
+// and it fetches three ahead.
+.macro END_OF_CODE
+  .if .amdgcn.gfx_generation_number >= 11
+    .p2align 7
+    .rept 96
+      s_code_end
+    .endr
+  .else
+    .p2align 6
+    .rept 16
+      s_nop 0
+    .endr
   .endif
 .endm

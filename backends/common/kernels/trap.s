@@ -129,15 +129,20 @@ have_signal:
 .else
 abort:
   s_mov_b32 ttmp[REASON], REASON_ABORT
-// exec_lo is asked for the doorbell of the wave's queue, and has bit 31 until the answer is there.
 report:
-  s_mov_b32 exec_lo, 0x80000000
-  s_sendmsg sendmsg(MSG_GET_DOORBELL)
+  .if .amdgcn.gfx_generation_number >= 11
+    s_sendmsg_rtn_b32 ttmp2, sendmsg(MSG_RTN_GET_DOORBELL)
+    s_waitcnt lgkmcnt(0)
+    s_and_b32 ttmp2, ttmp2, DOORBELL_MASK
+  .else                                     // exec_lo receives it, and has bit 31 until the answer is there
+    s_mov_b32 exec_lo, 0x80000000
+    s_sendmsg sendmsg(MSG_GET_DOORBELL)
 wait_for_doorbell:
-  s_nop 7
-  s_bitcmp1_b32 exec_lo, 31
-  s_cbranch_scc1 wait_for_doorbell
-  s_and_b32 ttmp2, exec_lo, DOORBELL_MASK
+    s_nop 7
+    s_bitcmp1_b32 exec_lo, 31
+    s_cbranch_scc1 wait_for_doorbell
+    s_and_b32 ttmp2, exec_lo, DOORBELL_MASK
+  .endif
   .if EXCEPTIONS
     s_or_b32 ttmp[REASON], ttmp[REASON], ttmp2
     s_mov_b32 m0, ttmp[REASON]
@@ -237,7 +242,4 @@ parked:
   s_sleep 1
   s_branch parked
 
-.p2align 6
-.rept 16
-  s_nop 0
-.endr
+END_OF_CODE

@@ -163,13 +163,26 @@ void* VirtualGpu::share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_fla
 }
 
 uint64_t VirtualGpu::share_at(void* at, uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags) {
-  check(mprotect(at, pages(bytes), PROT_READ | PROT_WRITE), "mprotect");
   kfd_alloc_memory allocation{};
-  allocation.va_addr = allocation.mmap_offset = address(at);
+  allocation.va_addr = address(at);
   allocation.size = mapped_bytes;
   allocation.gpu_id = gpu_id_;
-  allocation.flags = KFD_MEM_USERPTR | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_COHERENT | more_flags;
+  allocation.flags = KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_COHERENT | more_flags;
+  // The driver's memory, because firmware that schedules queues reads write pointers nowhere else. It cannot be mapped
+  // twice.
+  const bool of_driver = mapped_bytes == pages(bytes);
+  allocation.flags |= of_driver ? KFD_MEM_GTT : KFD_MEM_USERPTR;
+  if (!of_driver) {
+    check(mprotect(at, pages(bytes), PROT_READ | PROT_WRITE), "mprotect");
+    allocation.mmap_offset = address(at);
+  }
   check(call(KFD_NR_ALLOC_MEMORY, allocation), "ALLOC_MEMORY");
+  void* mapped = at;
+  if (of_driver) {
+    check(ops().mmap(driver_, at, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, render_,
+                     allocation.mmap_offset, &mapped),
+          "mmap of the render node");
+  }
   kfd_map_memory map{allocation.handle, address(&gpu_id_), 1, 0};
   check(call(KFD_NR_MAP_MEMORY, map), "MAP_MEMORY");
   return allocation.handle;
