@@ -18,7 +18,7 @@ function(rigel_choose variable purpose)
     endif()
   endforeach()
 endfunction()
-rigel_choose(RIGEL_BACKENDS "Backends to build" cpu gfx8 gfx9 gfx10)
+rigel_choose(RIGEL_BACKENDS "Backends to build" cpu gfx8 gfx9 gfx10 gfx11)
 rigel_choose(RIGEL_PLUGINS "Plugins to build" trace validate vgpu)
 
 if(RIGEL_TESTS AND NOT "cpu" IN_LIST RIGEL_BACKENDS)
@@ -29,7 +29,7 @@ endif()
 # not recognise the device's second mapping of memory.
 set(RIGEL_GPU_TESTS OFF)
 if(RIGEL_TESTS AND "vgpu" IN_LIST RIGEL_PLUGINS AND "gfx8" IN_LIST RIGEL_BACKENDS AND "gfx9" IN_LIST RIGEL_BACKENDS AND
-    "gfx10" IN_LIST RIGEL_BACKENDS AND NOT RIGEL_SANITIZE MATCHES "thread")
+    "gfx10" IN_LIST RIGEL_BACKENDS AND "gfx11" IN_LIST RIGEL_BACKENDS AND NOT RIGEL_SANITIZE MATCHES "thread")
   set(RIGEL_GPU_TESTS ON)
 endif()
 

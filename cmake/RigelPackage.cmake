@@ -55,7 +55,7 @@ set(CPACK_DEBIAN_VGPU_PACKAGE_DEPENDS "rigel (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_VGPU_PACKAGE_RECOMMENDS "libdw1, rigel-vgpu-compiler")  # libdw1: opened for source lines in reports
 set(CPACK_DEBIAN_VGPU_PACKAGE_SUGGESTS rocminfo)
 set(CPACK_DEBIAN_VGPU_DESCRIPTION "This package has a GPU made of software: vgpu-run runs an unmodified program
-on a machine with AMD GPUs of the generations gfx8, gfx9 and gfx10 that
+on a machine with AMD GPUs of the generations gfx8 to gfx11 that
 speak the interface of the driver amdkfd and execute the code of the GPUs.")
 
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME rigel-vgpu-compiler)
@@ -68,7 +68,7 @@ include(CPack)
 
 # The linker's build ID is a hash that includes debugging information, which contains paths.
 if(NOT RIGEL_SANITIZE)
-  foreach(target hsa-runtime64 hsa_backend_cpu hsa_backend_gfx8 hsa_backend_gfx9 hsa_backend_gfx10 hsa_driver_vgpu
+  foreach(target hsa-runtime64 hsa_backend_cpu hsa_backend_gfx8 hsa_backend_gfx9 hsa_backend_gfx10 hsa_backend_gfx11 hsa_driver_vgpu
       hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec vgpu-compiler)
     if(TARGET ${target})
       target_link_options(${target} PRIVATE -Wl,--build-id=none)

@@ -167,7 +167,8 @@ struct BackendTable {
       },
   };
 
-  static constexpr hsabe_backend_t make(std::string_view name) {
+  /// `has_images`: whether some chip of the family has them.
+  static constexpr hsabe_backend_t make(std::string_view name, bool has_images = true) {
     return {
         .struct_size = sizeof(hsabe_backend_t),
         .abi_major = HSABE_ABI_MAJOR,
@@ -184,7 +185,7 @@ struct BackendTable {
         .extensions = nullptr,
         .extension_count = 0,
         .copy = &kCopy,
-        .image = &kImage,
+        .image = has_images ? &kImage : nullptr,
     };
   }
 };

@@ -10,6 +10,7 @@
 
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
+#include "backends/gfx11/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -91,6 +92,14 @@ TEST_F(CodeFit, AcceptsGenericCodeOfItsGroup) {
   EXPECT_EQ(fit(gfx9::kFamily, testing::mi300x(), code(kV6, k9 | kVersion1 | kXnackAny)), kFitNone);
   EXPECT_EQ(fit(gfx9::kFamily, testing::mi300x(), code(kV6, k94 | kVersion1 | kXnackAny)), kFitGeneric);
   EXPECT_EQ(fit(gfx9::kFamily, testing::vega10(), code(kV6, k94 | kVersion1 | kXnackAny)), kFitNone);
+  // All of gfx11 have one.
+  constexpr uint32_t k11 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX11_GENERIC;
+  for (const Chip& chip : gfx11::kFamily.chips) {
+    const auto node = testing::make_node(chip.version, {0x744c, 12, 2, 2, 2, 16, 32, 2});
+    EXPECT_EQ(fit(gfx11::kFamily, node, code(kV6, k11 | kVersion1)), kFitGenericExact) << chip.processor;
+    EXPECT_EQ(fit(gfx11::kFamily, node, code(kV6, k103 | kVersion1)), kFitNone) << chip.processor;
+    EXPECT_EQ(fit(gfx11::kFamily, node, code(kV5, chip.mach)), kFitExact) << chip.processor;
+  }
 }
 
 TEST_F(CodeFit, PrefersProcessorCodeToGenericCode) {

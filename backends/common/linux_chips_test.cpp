@@ -10,6 +10,7 @@
 #include "backends/common/select.hpp"
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
+#include "backends/gfx11/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -86,6 +87,16 @@ const LinuxChip kChips[] = {
     {&gfx10::kFamily, {10, 3, 6}, "Raphael", {0x164e}},
     {&gfx10::kFamily, {10, 3, 6}, "GraniteRidge", {0x13c0}},
     {&gfx10::kFamily, {10, 3, 6}, "Mendocino", {0x1506}},
+
+    // Linux 6.12.117. The ids of these are not in amdgpu: they are found by their discovery tables.
+    {&gfx11::kFamily, {11, 0, 0}, "Navi31", {0x7448, 0x744c, 0x745e}},
+    {&gfx11::kFamily, {11, 0, 1}, "Navi32", {0x7460, 0x7470, 0x747e}},
+    {&gfx11::kFamily, {11, 0, 2}, "Navi33", {0x7480, 0x7483, 0x7489, 0x7499}},
+    {&gfx11::kFamily, {11, 0, 3}, "Phoenix", {0x15bf}},
+    {&gfx11::kFamily, {11, 0, 3}, "Phoenix2", {0x15c8}},
+    {&gfx11::kFamily, {11, 0, 3}, "HawkPoint", {0x1900, 0x1901}},
+    {&gfx11::kFamily, {11, 5, 0}, "Strix", {0x150e}},
+    {&gfx11::kFamily, {11, 5, 1}, "StrixHalo", {0x1586}},
 };
 
 TEST(LinuxChips, AreSelectedAndNamedByEveryId) {
@@ -113,7 +124,7 @@ TEST(LinuxChips, AreSelectedAndNamedByEveryId) {
 TEST(LinuxChips, CoverAllChipsExceptCompilerOnlyOnes) {
   std::set<std::string_view> driven;
   for (const LinuxChip& chip : kChips) driven.insert(find_chip(*chip.family, chip.version)->processor);
-  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {
+  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily}) {
     for (const Chip& chip : family->chips) {
       const bool compilers_only =
           chip.processor == "gfx805" || chip.processor == "gfx810" || chip.processor == "gfx909";

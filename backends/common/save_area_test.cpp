@@ -4,6 +4,7 @@
 
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
+#include "backends/gfx11/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -33,6 +34,8 @@ TEST(SaveArea, HasSizesOfDriver) {
       {"MI210", gfx9::kFamily, testing::mi210(), 0x9000, 0x3c91000, 0x20000},
       {"Navi10", gfx10::kFamily, testing::navi10(), 0x4000, 0xd4c000, 0xa000},
       {"Navi21", gfx10::kFamily, testing::navi21(), 0x7000, 0x1a97000, 0x14000},
+      {"Navi31", gfx11::kFamily, testing::navi31(), 0xa000, 0x2bea000, 0x18000},
+      {"Navi33", gfx11::kFamily, testing::navi33(), 0x4000, 0xaa4000, 0x8000},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.board);

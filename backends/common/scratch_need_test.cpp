@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/common/generation.hpp"
 #include "backends/common/testing/nodes.hpp"
+#include "backends/gfx11/chips.hpp"
 
 namespace rigel::gfx {
 namespace {
@@ -125,6 +127,20 @@ TEST(ScratchResource, DescribesSwizzledMemory) {
   EXPECT_THAT(scratch_resource_gfx10(kMemory), ElementsAre(0x56789000, 0x80001234, 0x100000, 0x21814fac));
   // The swizzle has two bits, and there is no resource level.
   EXPECT_THAT(scratch_resource_gfx11(kMemory), ElementsAre(0x56789000, 0x40001234, 0x100000, 0x20814fac));
+}
+
+// amd_aql_queue.cpp of ROCr: units of 256 bytes, in 15 bits, and waves of a shader array.
+TEST(ScratchRegister, CountsWavesOfEngineOnGfx11) {
+  const auto navi = scratch_device(gfx11::kFamily.generation->tmpring, testing::navi31().facts());
+  const auto need = scratch_need(navi, dispatch(1 << 20, 256, 20, 32));
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->lane_bytes, 24u) << "a multiple of 8 bytes for 32 lanes";
+  EXPECT_EQ(need->wave_bytes, 768u);
+  EXPECT_EQ(need->device_waves, 96u * 32);
+  const ScratchMemory memory{.va = 0x1000, .bytes = need->device_bytes, .wave_bytes = need->wave_bytes};
+  EXPECT_EQ(tmpring_size(navi, memory), 8u * 32 | 3u << 12);
+  EXPECT_TRUE(scratch_need(navi, dispatch(64, 64, 131068)));
+  EXPECT_FALSE(scratch_need(navi, dispatch(64, 64, 131072)));
 }
 
 TEST(ScratchRegister, ContainsWavesAndSize) {

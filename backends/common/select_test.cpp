@@ -5,6 +5,7 @@
 
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
+#include "backends/gfx11/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -66,6 +67,20 @@ TEST(Select, DescribesNavi21) {
   EXPECT_EQ(navi.caps.max_waves_per_cu, 32u);
   EXPECT_EQ(navi.caps.quirks, 0u);
   EXPECT_NE(navi.caps.queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE, 0u);
+}
+
+TEST(Select, DescribesNavi31) {
+  const Selected navi = select_node(gfx11::kFamily, testing::navi31());
+  ASSERT_EQ(navi.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(navi.isa(), "amdgcn-amd-amdhsa--gfx1100");
+  EXPECT_EQ(navi.product(), "Navi31");
+  EXPECT_EQ(navi.caps.wavefront_size, 32u);
+  EXPECT_EQ(navi.caps.compute_units, 96u);
+  EXPECT_EQ(navi.caps.compute_units_together, 2u);
+  EXPECT_EQ(navi.caps.max_waves_per_cu, 32u);
+  EXPECT_EQ(navi.caps.quirks, 0u);
+  EXPECT_EQ(select_node(gfx10::kFamily, testing::navi31()).status, HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(select_node(gfx11::kFamily, testing::navi21()).status, HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
 TEST(Select, ReportsPairsOfComputeUnits) {
@@ -183,9 +198,15 @@ TEST(Quirks, DependOnChipAndMicrocode) {
       {"gfx1034", 0, 0},
       {"gfx1035", 0, 0},
       {"gfx1036", 0, 0},
+      {"gfx1100", 0, 0},
+      {"gfx1101", 0, 0},
+      {"gfx1102", 0, 0},
+      {"gfx1103", 0, 0},
+      {"gfx1150", 0, 0},
+      {"gfx1151", 0, 0},
   };
   const Row* row = std::begin(rows);
-  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {
+  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily}) {
     for (const Chip& chip : family->chips) {
       SCOPED_TRACE(chip.processor);
       ASSERT_NE(row, std::end(rows));
@@ -200,7 +221,7 @@ TEST(Quirks, DependOnChipAndMicrocode) {
 }
 
 TEST(Quirks, NameSymptoms) {
-  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {
+  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily}) {
     for (const QuirkRule& rule : family->quirks) {
       EXPECT_FALSE(rule.symptom.empty()) << family->name << " bit " << rule.bit;
       EXPECT_EQ(rule.firmware == QuirkRule::Firmware::kNone, rule.fixed_in == 0) << rule.symptom;
@@ -240,7 +261,8 @@ TEST_P(Families, HaveSortedDistinctBoards) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily),
+INSTANTIATE_TEST_SUITE_P(All, Families,
+                         ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily),
                          [](const auto& family) { return std::string(family.param->name); });
 
 }  // namespace

@@ -97,5 +97,11 @@ inline Node navi10() {
 inline Node navi21() {
   return make_node({10, 3, 0}, {0x73bf, 80, 2, 8, 2, 16, 32, 2});
 }
+inline Node navi31() {
+  return make_node({11, 0, 0}, {0x744c, 96, 2, 12, 2, 16, 32, 2});
+}
+inline Node navi33() {
+  return make_node({11, 0, 2}, {0x7480, 32, 2, 4, 2, 16, 32, 2});
+}
 
 }  // namespace rigel::gfx::testing

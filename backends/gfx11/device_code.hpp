@@ -1,0 +1,15 @@
+// Code for gfx11, as words.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace rigel::gfx11 {
+
+std::span<const uint32_t> blit_code();
+
+/// The handler of common/trap.hpp. `exceptions`: the driver receives errors of waves from its interrupts; the
+/// handler has no data then.
+std::span<const uint32_t> trap_code(bool exceptions);
+
+}  // namespace rigel::gfx11
