@@ -117,10 +117,16 @@ INSTANTIATE_TEST_SUITE_P(
                       Expected{"navi23", "gfx1032", "32", "2", "32", "0x73ef", "2765"},
                       Expected{"navi24", "gfx1034", "16", "2", "32", "0x743f", "2975"},
                       Expected{"rembrandt", "gfx1035", "12", "2", "32", "0x1681", "2200"},
-                      // Debian 12's ROCr, 5.2.3, does not support gfx1036 and gfx942.
+                      // Debian 12's ROCr, 5.2.3, does not support gfx1036, gfx942 and gfx11.
                       Expected{"raphael", "gfx1036", "2", "2", "32", "0x164e", "2200", "rigel"},
                       Expected{"mi300x", "gfx942", "304", "4", "64", "0x74a1", "2100", "rigel"},
-                      Expected{"mi300a", "gfx942", "228", "4", "64", "0x74a0", "2100", "rigel"}),
+                      Expected{"mi300a", "gfx942", "228", "4", "64", "0x74a0", "2100", "rigel"},
+                      Expected{"navi31", "gfx1100", "96", "2", "32", "0x744c", "2526", "rigel"},
+                      Expected{"navi32", "gfx1101", "60", "2", "32", "0x747e", "2254", "rigel"},
+                      Expected{"navi33", "gfx1102", "32", "2", "32", "0x7480", "2356", "rigel"},
+                      Expected{"phoenix", "gfx1103", "12", "2", "32", "0x15bf", "2700", "rigel"},
+                      Expected{"strix", "gfx1150", "16", "2", "32", "0x150e", "2900", "rigel"},
+                      Expected{"strixhalo", "gfx1151", "40", "2", "32", "0x1586", "2900", "rigel"}),
     [](const auto& row) { return std::string(row.param.board); });
 
 TEST_F(Rocminfo, ListsTwoBoardsInOrder) {
