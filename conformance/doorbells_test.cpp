@@ -113,18 +113,18 @@ class ExhaustedDoorbells {
     return ioctl(driver_, _IOWR('K', kNumber, T), &arguments);
   }
 
-  /// Maps program memory at the same address for host and GPU, within the range that gfx8 reaches. The driver
-  /// requires a separate buffer object for each buffer of a queue. Allocations of a runtime may share one.
+  /// Maps the driver's memory within the range that gfx8 reaches. Firmware that schedules queues reads write pointers
+  /// nowhere else. The driver requires a separate buffer object for each buffer of a queue. Allocations of a runtime
+  /// may share one.
   uint64_t share(size_t bytes) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
-    Buffer buffer{mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_32BIT, -1, 0),
-                  bytes, 0};
+    Buffer buffer{
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_32BIT, -1, 0),
+        bytes, 0};
     EXPECT_NE(buffer.address, MAP_FAILED);
     const auto address = reinterpret_cast<uint64_t>(buffer.address);
     kfd_alloc_memory memory{
-        address, bytes, 0,
-        address, gpu_,  KFD_MEM_USERPTR | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_COHERENT};
+        address, bytes, 0, 0, gpu_, KFD_MEM_GTT | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_COHERENT};
     EXPECT_EQ(call<KFD_NR_ALLOC_MEMORY>(memory), 0) << errno;
     buffer.handle = memory.handle;
     kfd_map_memory map{buffer.handle, reinterpret_cast<uint64_t>(&gpu_), 1, 0};
