@@ -151,7 +151,8 @@ KernelBuilder::Input KernelBuilder::lane_input(uint32_t node, const Step& step, 
     input.value = b_.getInt64(op.src[i].constant);
     return input;
   }
-  const uint8_t dwords = plan_.graph.nodes[node].instruction.src[i].dwords;
+  const isa::Instruction& instruction = plan_.graph.nodes[node].instruction;
+  const uint8_t dwords = instruction.second_op != isa::Op::none ? 1 : instruction.src[i].dwords;
   if ((op.aux & aux::kUniform << i) == 0) {
     const uint32_t first = row_index(op.src[i].offset);
     const unsigned count = std::max<unsigned>(dwords, 1);

@@ -30,13 +30,15 @@ SimdLevel level_limit() {
   return name == "avx2" ? SimdLevel::kAvx2 : SimdLevel::kAvx512;
 }
 
+constexpr Refusal kNoScalarOperation = "scalar instruction is not supported";
+
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   for (const auto part :
        {scalar::lower_alu, scalar::lower_control, scalar::lower_mask, scalar::lower_state}) {
     const Refusal refusal = part(instruction, context, out);
     if (refusal != scalar::kNotMine) return refusal;
   }
-  return "scalar instruction is not supported";
+  return kNoScalarOperation;
 }
 
 using Lower = Refusal (*)(const isa::Instruction&, LoweringContext&, Emitter&);
@@ -96,7 +98,13 @@ Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emi
   if (context.skip_vector && !scalar && encoding != isa::Encoding::kSmem) return {};
   if (encoding == isa::Encoding::kLdsDirect) return "LDS-direct loads are not supported";
   if (isa::is_graphics(encoding)) return "graphics instructions are not supported";
-  if (scalar) return lower_scalar(instruction, context, out);
+  if (scalar) {
+    const Refusal refusal = lower_scalar(instruction, context, out);
+    if (refusal != kNoScalarOperation) return refusal;
+    // Scalar floating-point instructions use the vector operations.
+    const Refusal of_vector = kLevels[static_cast<size_t>(context.level)].vector(instruction, context, out);
+    return of_vector.empty() ? of_vector : kNoScalarOperation;
+  }
   if (context.checked && !isa::is_vector_alu(encoding) && !is_lane_exchange(instruction.op))
     return simd_checked::lower_memory(instruction, context, out);
   const Level& level = kLevels[static_cast<size_t>(context.level)];

@@ -185,19 +185,20 @@ void get_doorbell(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t)
 
 Refusal lower_message(const isa::Instruction& instruction, const LoweringContext& context, Emitter& out) {
   constexpr u32 kInterrupt = 1, kSaveWave = 4, kGetDoorbell = 10, kOrderedDone = 9, kEarlyPrimsDone = 8;
-  const u32 message = instruction.simm16 & 0xf;
+  const bool has_returned = context.traits().has_returned_messages;
+  const u32 message = instruction.simm16 & (has_returned ? 0xff : 0xf);
   if (message == kInterrupt) {
     out.emit(send_message);
     return {};
   }
-  if (message == kSaveWave && !context.traits().has_returned_messages) return {};
+  if (message == kSaveWave && !has_returned) return {};
   if (message == kGetDoorbell && context.traits().has_get_doorbell) {
     out.emit(get_doorbell);
     return {};
   }
-  if (context.traits().has_returned_messages) {
+  if (has_returned) {
     constexpr u32 kReleaseVgprs = 3;  // The wave does not use them afterwards.
-    if ((instruction.simm16 & 0xff) == kReleaseVgprs) return {};
+    if (message == kReleaseVgprs) return {};
     return "message is not available to compute waves";
   }
   if (message == kOrderedDone || message == kEarlyPrimsDone || message == 2 || message == 3) {

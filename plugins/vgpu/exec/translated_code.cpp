@@ -276,7 +276,20 @@ struct TranslatedCode::Translation final : Emitter {
 
   // Returns null if the instruction has no rule.
   InitRule* emit_init_rule(const isa::Instruction& instruction) {
-    const InitRule rule = init_rule(instruction, context);
+    if (instruction.second_op != isa::Op::none) {
+      const isa::PairOrder order = isa::order_of_pair(instruction);
+      const isa::Instruction first = isa::first_of_pair(instruction), second = isa::second_of_pair(instruction);
+      InitRule forgets;
+      forgets.kind = InitRule::Kind::kForget;
+      if (order == isa::PairOrder::kFirstSecondWithCopy) return emit_init_rule(forgets);
+      const bool swaps = order == isa::PairOrder::kSecondFirst;
+      emit_init_rule(swaps ? second : first);
+      return emit_init_rule(swaps ? first : second);
+    }
+    return emit_init_rule(init_rule(instruction, context));
+  }
+
+  InitRule* emit_init_rule(const InitRule& rule) {
     if (rule.kind == InitRule::Kind::kNone) return nullptr;
     auto* const kept = static_cast<InitRule*>(allocate(sizeof rule, alignof(InitRule)));
     *kept = rule;

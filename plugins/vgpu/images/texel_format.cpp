@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "plugins/vgpu/images/halves.hpp"
 
@@ -44,7 +45,8 @@ const Layout& layout_of(TexelFormat format) {
 }
 
 // gfx10's buffer formats in order: each layout has six, seven or three number formats.
-enum Kinds : uint8_t { kSix, kSeven, kWide };  // without float; with float; uint, sint and float
+// kSix: without float, kSeven: with float, kWide: uint, sint and float, kFour: without scaled.
+enum Kinds : uint8_t { kSix, kSeven, kWide, kFour, kOnlyFloat };
 struct Group {
   uint8_t data;
   Kinds kinds;
@@ -52,9 +54,41 @@ struct Group {
 constexpr Group kGroups[] = {{1, kSix},   {2, kSeven},  {3, kSix},   {4, kWide}, {5, kSeven},
                              {6, kSeven}, {7, kSeven},  {8, kSix},   {9, kSix},  {10, kSix},
                              {11, kWide}, {12, kSeven}, {13, kWide}, {14, kWide}};
+constexpr Group kCompactGroups[] = {{1, kSix},        {2, kSeven},  {3, kSix},   {4, kWide}, {5, kSeven},
+                                    {6, kOnlyFloat},  {7, kOnlyFloat}, {8, kFour}, {9, kSix}, {10, kSix},
+                                    {11, kWide},      {12, kSeven}, {13, kWide}, {14, kWide}};
 constexpr Number kSevenNumbers[] = {Number::kUnorm, Number::kSnorm, Number::kUscaled, Number::kSscaled,
                                     Number::kUint,  Number::kSint,  Number::kFloat};
 constexpr Number kWideNumbers[] = {Number::kUint, Number::kSint, Number::kFloat};
+constexpr Number kFourNumbers[] = {Number::kUnorm, Number::kSnorm, Number::kUint, Number::kSint};
+constexpr Number kFloatNumbers[] = {Number::kFloat};
+
+constexpr std::span<const Number> numbers_of(Kinds kinds) {
+  switch (kinds) {
+    case kSix:
+      return std::span(kSevenNumbers).first<6>();
+    case kSeven:
+      return kSevenNumbers;
+    case kWide:
+      return kWideNumbers;
+    case kFour:
+      return kFourNumbers;
+    case kOnlyFloat:
+      break;
+  }
+  return kFloatNumbers;
+}
+
+// Buffer formats count from 1.
+TexelFormat format_of(std::span<const Group> groups, uint32_t format) {
+  uint32_t first = 1;
+  for (const Group& group : groups) {
+    const std::span<const Number> numbers = numbers_of(group.kinds);
+    if (format >= first && format - first < numbers.size()) return {group.data, numbers[format - first]};
+    first += static_cast<uint32_t>(numbers.size());
+  }
+  return {};
+}
 
 // Image-only formats from this encoding on. Empty entries are not supported.
 constexpr uint32_t kFirstOfImages = 128;
@@ -195,16 +229,12 @@ uint32_t bits_of_component(uint32_t value, unsigned width, Number number) {
 
 }  // namespace
 
+TexelFormat compact_format(uint32_t format) {
+  return format_of(kCompactGroups, format);
+}
+
 TexelFormat unified_format(uint32_t format) {
-  uint32_t first = 1;
-  for (const Group& group : kGroups) {
-    const uint32_t count = group.kinds == kSix ? 6 : group.kinds == kSeven ? 7 : 3;
-    if (format >= first && format < first + count) {
-      return {group.data,
-              group.kinds == kWide ? kWideNumbers[format - first] : kSevenNumbers[format - first]};
-    }
-    first += count;
-  }
+  if (format < kFirstOfImages) return format_of(kGroups, format);
   const uint32_t of_images = format - kFirstOfImages;
   return of_images < std::size(kFormatsOfImages) ? kFormatsOfImages[of_images] : TexelFormat{};
 }

@@ -36,6 +36,8 @@ struct TexelFormat {
 
 /// Converts FORMAT of gfx10. Buffers have the first 127, images all. Unknown formats become DATA_FORMAT 0.
 TexelFormat unified_format(uint32_t format);
+/// The same for FORMAT of gfx11's buffers, which has six bits.
+TexelFormat compact_format(uint32_t format);
 
 /// Returns the size of an element, or 0 for an invalid or unsupported format (block compression, shared
 /// exponents).

@@ -232,7 +232,7 @@ def write_operations(folder, dump, instructions, operations):
 # Fields of the description without an operand.
 IGNORED_FIELDS = {"SOffsetEn", "Offset"}
 VECTOR_TYPES = {"f16": ("kF16", 1), "f32": ("kF32", 1), "f64": ("kF64", 2), "i16": ("kB16", 1), "i32": ("kB32", 1),
-                "i64": ("kB64", 2), "v2f16": ("kV2F16", 1), "v2i16": ("kV2B16", 1), "v2f32": ("kF32", 2),
+                "i64": ("kB64", 2), "v2f16": ("kV2F16", 1), "v2i16": ("kV2B16", 1), "bf16": ("kB16", 1), "v2bf16": ("kV2B16", 1), "v2f32": ("kF32", 2),
                 "v2i32": ("kB32", 2)}
 GROUPS = {1: "kB32", 2: "kB64", 3: "kB96", 4: "kB128", 5: "kB160", 6: "kB192", 8: "kB256", 16: "kB512", 32: "kB1024"}
 IMMEDIATES = {"FP16": "kF16", "FP32": "kF32", "FP64": "kF64", "INT16": "kB16", "INT32": "kB32", "INT64": "kB64",

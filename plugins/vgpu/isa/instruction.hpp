@@ -230,4 +230,21 @@ constexpr Instruction second_of_pair(Instruction instruction) {
   return first_of_pair(instruction);
 }
 
+/// Order in which the operations of a VOPD instruction have the effect of reading before either writes.
+enum class PairOrder : uint8_t {
+  kFirstSecond,
+  kSecondFirst,
+  kFirstSecondWithCopy,  ///< Each reads the other's result: the second reads a copy of its previous value.
+};
+constexpr PairOrder order_of_pair(const Instruction& instruction) {
+  const auto reads = [](const Operand (&sources)[3], const Operand& result) {
+    bool found = false;
+    for (const Operand& source : sources) found = found || (source.is_vgpr() && source.code == result.code);
+    return found;
+  };
+  if (!reads(instruction.second_src, instruction.dst[0])) return PairOrder::kFirstSecond;
+  return reads(instruction.src, instruction.second_dst) ? PairOrder::kFirstSecondWithCopy
+                                                        : PairOrder::kSecondFirst;
+}
+
 }  // namespace rigel::vgpu::isa

@@ -29,6 +29,7 @@ constexpr Traits kVolcanicIslands{
     .permutes_by_halves = false,
     .ordered_count_has_dwords = false,
     .buffer = BufferRules::kBySwizzle,
+    .has_compact_formats = false,
     .image = ImageGeneration::kGfx8,
     .image_has_dimension = false,
     .packs_d16 = true,
@@ -147,6 +148,7 @@ constexpr Traits kRdna2 = [] {
 constexpr Traits kRdna3 = [] {
   Traits traits = kRdna2;
   traits.image = ImageGeneration::kGfx11;
+  traits.has_compact_formats = true;
   traits.has_launched_flat_scratch = true;
   traits.scratch_adds_registers = true;
   traits.packs_work_item_ids = true;

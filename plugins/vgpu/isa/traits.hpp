@@ -67,6 +67,7 @@ struct Traits {
   bool permutes_by_halves;        ///< ds_permute_b32 and ds_bpermute_b32 of waves of 64 stay within 32 lanes.
   bool ordered_count_has_dwords;  ///< ds_ordered_count has a number of dwords.
   BufferRules buffer;
+  bool has_compact_formats;  ///< FORMAT of buffers has six bits, and SWIZZLE_ENABLE two.
   ImageGeneration image;
   bool image_has_dimension;  ///< Image instructions have a dimension field; otherwise resources do.
   bool packs_d16;            ///< Two 16-bit components share a register.

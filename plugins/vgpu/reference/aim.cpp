@@ -107,7 +107,7 @@ bool aim_scalar_memory(Draw& draw, isa::Instruction& in, State& state) {
   if (in.soffset.exists() && in.soffset.is_scalar_register()) {
     soffset = draw.below(128) * uint64_t{unit};
     state.scalar[in.soffset.code] = static_cast<uint32_t>(soffset) | (wide ? 0 : draw.below(4));
-    if (in.soffset.code == isa::code::kNull && state.target.family() == isa::Family::kGfx10) {
+    if (in.soffset.code == isa::code::kNull && state.target.family() >= isa::Family::kGfx10) {
       state.scalar[in.soffset.code] = 0;
       soffset = 0;
     }
@@ -219,7 +219,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
   world.lds.resize(draw.one_in(4) ? 200 : 4096);
   fill(draw, world.lds);
   const isa::Family family = state.target.family();
-  const bool gfx10 = family == isa::Family::kGfx10;
+  const bool gfx10 = family >= isa::Family::kGfx10;
   std::string_view name = isa::name(in.op);
   name.remove_prefix(name.find('_') + 1);
   const bool typed = name.find("format") != name.npos;
@@ -257,7 +257,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
 
   // Some of these combinations are not valid formats.
   const uint32_t data_format = 1 + draw.below(14), number_format = draw.below(8),
-                 unified = 1 + draw.below(77);
+                 unified = 1 + draw.below(family == isa::Family::kGfx11 ? 63 : 77);
   if (in.encoding == isa::Encoding::kMtbuf) {
     in.dfmt = static_cast<uint8_t>(data_format);
     in.nfmt = static_cast<uint8_t>(number_format);

@@ -45,7 +45,7 @@ constexpr Choice kChoices[] = {
 constexpr unsigned kPlainChoices[] = {2, 5, 6, 28, 40};
 
 void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
-  const bool gfx10 = state.target.family() == Family::kGfx10;
+  const bool gfx10 = state.target.family() >= Family::kGfx10;
   Bits sampler(state, code, 4);
   const bool same = draw.one_in(2);
   if (plain) {

@@ -45,12 +45,16 @@ Descriptor descriptor_of(const isa::Instruction& in, const State& state) {
   d.number_format = static_cast<unsigned>(bits(108, 110));
   d.data_format = static_cast<unsigned>(bits(111, 114));
   d.unified_format = static_cast<unsigned>(bits(108, 114));
+  if (family == Family::kGfx11) {
+    d.swizzle = bits(62, 63) != 0;
+    d.unified_format = static_cast<unsigned>(bits(108, 113));
+  }
   d.element_size = family == Family::kGfx8 ? 2u << bits(115, 116) : 4;
   d.index_stride = 8u << bits(117, 118);
   d.add_tid = bits(119, 119) != 0;
   d.oob_select = static_cast<unsigned>(bits(124, 125));
   // Without a format, the field is the upper part of the stride.
-  if (d.add_tid && family != Family::kGfx10) d.stride |= d.data_format << 14;
+  if (d.add_tid && family < Family::kGfx10) d.stride |= d.data_format << 14;
   return d;
 }
 
@@ -159,9 +163,11 @@ bool parse_typed(std::string_view name, Typed& out) {
 void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& buffer, unsigned lane,
                   const State& before, State& state) {
   const Descriptor& d = buffer.descriptor();
-  const bool gfx10 = before.target.family() == Family::kGfx10;
+  const bool gfx10 = before.target.family() >= Family::kGfx10;
   const bool own_format = in.encoding == isa::Encoding::kMtbuf;
-  const TypedFormat format = own_format ? (gfx10 ? typed_format(in.format) : typed_format(in.dfmt, in.nfmt))
+  const bool gfx11 = before.target.family() == Family::kGfx11;
+  const TypedFormat format = gfx11        ? compact_format(own_format ? in.format : d.unified_format)
+                             : own_format ? (gfx10 ? typed_format(in.format) : typed_format(in.dfmt, in.nfmt))
                              : gfx10    ? typed_format(d.unified_format)
                                         : typed_format(d.data_format, d.number_format);
   World& world = state.world;

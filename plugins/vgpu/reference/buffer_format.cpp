@@ -93,6 +93,26 @@ TypedFormat typed_format(unsigned data_format, unsigned number_format) {
   return format;
 }
 
+TypedFormat compact_format(unsigned format) {
+  // The first format of each data format on gfx11, and the numbers of those that have fewer.
+  struct Range {
+    unsigned first, data_format;
+  };
+  static constexpr Range kRanges[] = {{1, 1},   {7, 2},   {14, 3},  {20, 4},  {23, 5},
+                                      {30, 6},  {31, 7},  {32, 8},  {36, 9},  {42, 10},
+                                      {48, 11}, {51, 12}, {58, 13}, {61, 14}, {64, 15}};
+  for (size_t i = 0; i + 1 < std::size(kRanges); ++i) {
+    if (format < kRanges[i].first || format >= kRanges[i + 1].first) continue;
+    const unsigned data = kRanges[i].data_format, index = format - kRanges[i].first;
+    unsigned number = index == 6 ? 7 : index;
+    if (data == 6 || data == 7) number = 7;
+    if (data == 8) number = index < 2 ? index : index + 2;
+    if (typed_format(data, 4).bits[0] == 32) number = index == 2 ? 7 : 4 + index;
+    return typed_format(data, number);
+  }
+  return {};
+}
+
 TypedFormat typed_format(unsigned format) {
   // The first unified format of each data format.
   struct Range {

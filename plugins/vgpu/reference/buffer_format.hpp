@@ -32,6 +32,8 @@ struct TypedFormat {
 TypedFormat typed_format(unsigned data_format, unsigned number_format);
 /// Unified formats of gfx10.
 TypedFormat typed_format(unsigned format);
+/// The same for gfx11, whose formats have six bits.
+TypedFormat compact_format(unsigned format);
 
 /// Converts a component's bits to and from a register.
 uint32_t component_to_register(const TypedFormat& format, unsigned component, uint32_t bits);

@@ -98,7 +98,7 @@ std::string hex(uint64_t x) {
 std::string difference(const isa::Instruction& in, const State& before, const State& expected,
                        const State& actual) {
   std::ostringstream text;
-  const bool gfx10 = expected.target.family() == isa::Family::kGfx10;
+  const bool gfx10 = expected.target.family() >= isa::Family::kGfx10;
   for (unsigned code = 0; code < 128; ++code) {
     if (gfx10 && code == isa::code::kNull) continue;
     if (code >= expected.sgprs && code < 102) continue;  // These are never read.

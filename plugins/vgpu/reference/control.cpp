@@ -107,6 +107,10 @@ class Control {
       case Op::s_sendmsg:
         send();
         break;
+      case Op::s_sendmsg_rtn_b32:
+      case Op::s_sendmsg_rtn_b64:
+        if (!get()) return false;
+        break;
       case Op::s_sendmsghalt:
         send();
         next = halt();
@@ -230,7 +234,32 @@ class Control {
     return Next::kContinues;
   }
 
+  // s_sendmsg_rtn; false for a message that is not modelled.
+  bool get() {
+    const bool wide = in_.dst[0].dwords == 2;
+    uint64_t value;
+    switch (in_.simm16) {
+      case 128:
+        value = hardware_.doorbell & 0x3ff;
+        break;
+      case 130:
+        value = hardware_.trap_data;
+        break;
+      case 133:
+        value = hardware_.trap_code;
+        break;
+      default:
+        return false;
+    }
+    write_scalar(in_.dst[0], wide ? value : value & 0xffffffff, state_);
+    return true;
+  }
+
   void send() {
+    if (state_.target.family() >= Family::kGfx11) {
+      if ((in_.simm16 & 255) == 1) hardware_.interrupts.push_back(state_.scalar[isa::code::kM0]);
+      return;
+    }
     if ((in_.simm16 & 15) == 1) hardware_.interrupts.push_back(state_.scalar[isa::code::kM0]);
     if ((in_.simm16 & 15) == 10) state_.scalar[isa::code::kExecLo] = hardware_.doorbell & 0x3ff;
   }
@@ -301,7 +330,7 @@ class Control {
     };
     switch (in_.simm16 & 63) {
       case 1:  // Higher bits control indexing, VSKIP and forks, which gfx10 lacks.
-        put(state_.mode, state_.target.family() == Family::kGfx10 ? 0x07ffffff : ~0u);
+        put(state_.mode, state_.target.family() >= Family::kGfx10 ? 0x07ffffff : ~0u);
         break;
       case 2:
         if ((hardware_.status & kPriv) == 0) break;

@@ -25,7 +25,9 @@ using isa::Op;
 using testing::TestWave;
 
 constexpr uint64_t kCodeBytes = 65536;
-constexpr uint32_t kEndProgram = 0xbf810000;
+uint32_t end_program(const isa::Target& target) {
+  return target.family() >= isa::Family::kGfx11 ? 0xbfb00000 : 0xbf810000;
+}
 
 class CodeAddresses {
  public:
@@ -155,6 +157,11 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
       if (!decodes()) return;
     }
   }
+  if (in.op == Op::s_sendmsg_rtn_b32 || in.op == Op::s_sendmsg_rtn_b64) {
+    static constexpr uint16_t kKnown[] = {128, 130, 133};
+    in.simm16 = kKnown[draw.below(3)];
+    words[0] = (words[0] & ~0xffu) | in.simm16;
+  }
   if (is_unspecified(in)) return;
 
   State state = draw.state(target);
@@ -162,7 +169,7 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
   CodeAddresses addresses(draw, t.code_buffer.va);
   aim_registers(draw, addresses, in, state);
   state.mode |= static_cast<uint32_t>(draw.bits()) & 0x7f000;  // EXCP_EN
-  if (target.family() != isa::Family::kGfx10) state.mode |= draw.below(7) << 29 | draw.below(2) << 28;
+  if (target.family() < isa::Family::kGfx10) state.mode |= draw.below(7) << 29 | draw.below(2) << 28;
   state.pc = addresses.near_middle();
 
   Hardware hardware;
@@ -180,7 +187,7 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
   }
   for (uint32_t& half : hardware.flat_scratch) half = draw.value();
 
-  t.put(std::vector<uint32_t>(kCodeBytes / 4, kEndProgram));
+  t.put(std::vector<uint32_t>(kCodeBytes / 4, end_program(target)));
   t.put({words, words + in.bytes / 4}, state.pc - t.code_buffer.va);
   std::memcpy(t.wave.scalars(), state.scalar.data(), sizeof state.scalar);
   std::memcpy(t.wave.scalars() + kFlatScratchSlot, hardware.flat_scratch, sizeof hardware.flat_scratch);

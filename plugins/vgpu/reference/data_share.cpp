@@ -289,7 +289,7 @@ unsigned swizzle_source(unsigned lane, uint32_t offset, Family family) {
 bool exchange_lanes(const isa::Instruction& in, const State& before, Lanes& lanes) {
   const unsigned count = lanes.count();
   // With 64 lanes on gfx10, each half is permuted separately.
-  const bool halves = count == 64 && before.target.family() == Family::kGfx10;
+  const bool halves = count == 64 && before.target.family() >= Family::kGfx10;
   const auto other_lane = [&](unsigned lane, unsigned address_lane) {
     const uint32_t number = (lanes.get(in.vaddr, 0, address_lane) + static_cast<uint32_t>(in.offset)) / 4;
     return halves ? (lane & 32) + number % 32 : number % count;

@@ -6,6 +6,7 @@
 
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 #include "plugins/vgpu/reference/control.hpp"
 #include "plugins/vgpu/reference/model.hpp"
 
@@ -117,7 +118,14 @@ class Model {
       if ((rsrc2 >> (7 + i) & 1) != 0) state.scalar[next++] = group[i];
     }
     if ((rsrc2 >> 10 & 1) != 0) state.scalar[next++] = (items + lanes - 1) / lanes | (w == 0 ? 1u << 31 : 0);
-    if ((rsrc2 & 1) != 0) state.scalar[next] = w * dispatch_.scratch_wave_bytes;
+    const isa::Traits& traits = isa::traits_of(target_);
+    if (traits.has_launched_flat_scratch) {
+      const uint64_t scratch = dispatch_.scratch_va + w * uint64_t{dispatch_.scratch_wave_bytes};
+      wave.hardware.flat_scratch[0] = static_cast<uint32_t>(scratch);
+      wave.hardware.flat_scratch[1] = static_cast<uint32_t>(scratch >> 32);
+    } else if ((rsrc2 & 1) != 0) {
+      state.scalar[next] = w * dispatch_.scratch_wave_bytes;
+    }
     state.sgprs = sgprs_;
     state.vgpr.resize(vgprs_);
     for (auto& row : state.vgpr) row.fill(0);
@@ -127,6 +135,10 @@ class Model {
       if (item >= items) break;
       exec |= uint64_t{1} << lane;
       const uint32_t ids[] = {item % size[0], item / size[0] % size[1], item / size[0] / size[1]};
+      if (traits.packs_work_item_ids) {
+        state.vgpr[0][lane] = ids[0] | (id_rows > 1 ? ids[1] << 10 : 0) | (id_rows > 2 ? ids[2] << 20 : 0);
+        continue;
+      }
       for (uint32_t i = 0; i < std::min(id_rows, 3u); ++i) state.vgpr[i][lane] = ids[i];
     }
     state.set_pair(isa::code::kExecLo, exec);
@@ -157,7 +169,8 @@ class Model {
   }
 
   static bool accesses_memory(isa::Encoding encoding) {
-    return encoding == isa::Encoding::kSmem || encoding >= isa::Encoding::kDs;
+    return encoding == isa::Encoding::kSmem ||
+           (encoding >= isa::Encoding::kDs && encoding <= isa::Encoding::kMimg);
   }
 
   void run_to_barrier(ModelWave& wave, uint32_t w) {

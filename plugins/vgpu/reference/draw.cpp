@@ -30,14 +30,21 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   if (shape.has(isa::tables::flag::kDpp) && one_in(2)) fields |= uint64_t{0xff} << 56;
   const uint64_t encoded = entry.value | (fields & shape.live & ~shape.mask);
   words[0] = static_cast<uint32_t>(encoded);
-  words[1] = shape.dwords == 2 ? static_cast<uint32_t>(encoded >> 32) : value();
+  words[1] = shape.dwords >= 2 ? static_cast<uint32_t>(encoded >> 32) : value();
   for (size_t i = 2; i < std::size(words); ++i) words[i] = value();
+  if (shape.dwords == 3 && shape.has(isa::tables::flag::kDpp)) {  // A quad permutation; others are drawn below.
+    words[2] = static_cast<uint32_t>(bits()) & 0xff0cffff;
+    if (one_in(2)) words[2] |= 0xff000000;
+  } else if (shape.dwords == 3 && shape.has(isa::tables::flag::kDpp8)) {
+    words[1] = (words[1] & ~0x1ffu) | (233 + below(2));
+    words[2] = static_cast<uint32_t>(bits());
+  }
   if (isa::decode(target, words, std::size(words), out) != isa::DecodeStatus::kOk || out.row != row)
     return false;
   if (out.lanes == LaneMode::kDpp) {
     // Most values of the nine bits are reserved.
     static constexpr uint16_t kOthers[] = {0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143};
-    const bool gfx10 = target.family() == isa::Family::kGfx10;
+    const bool gfx10 = target.family() >= isa::Family::kGfx10;
     const uint16_t n = static_cast<uint16_t>(1 + below(15));
     const bool has_new_broadcast = target == isa::Target{9, 0, 10} || target == isa::Target{9, 4, 2};
     const auto is_double = [](const isa::Operand& operand) {
@@ -72,6 +79,8 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   }
   for (isa::Operand& operand : out.dst) move_vgpr(operand);
   for (isa::Operand& operand : out.src) move_vgpr(operand);
+  move_vgpr(out.second_dst);
+  for (isa::Operand& operand : out.second_src) move_vgpr(operand);
   for (isa::Operand* operand : {&out.vaddr, &out.vdata, &out.vdata2, &out.vdst}) move_vgpr(*operand);
   return true;
 }
@@ -132,7 +141,7 @@ uint32_t Draw::value() {
 State Draw::state(const isa::Target& target) {
   State s;
   s.target = target;
-  s.wave_size = target.family() == isa::Family::kGfx10 && target.wave32 ? 32 : 64;
+  s.wave_size = target.family() >= isa::Family::kGfx10 && target.wave32 ? 32 : 64;
   s.scc = below(2);
   // Denormals are mostly kept or flushed, by precision; sometimes only for operands or results. Rounding to
   // nearest has half of the probability.
@@ -142,11 +151,11 @@ State Draw::state(const isa::Target& target) {
   if (one_in(3)) s.mode |= 1u << 23;  // FP16_OVFL
   for (uint32_t& scalar : s.scalar) scalar = value();
   s.scalar[isa::code::kM0] = below(8);
-  if (target.family() != isa::Family::kGfx10 && one_in(8)) {  // VGPR indexing.
+  if (target.family() < isa::Family::kGfx10 && one_in(8)) {  // VGPR indexing.
     s.mode |= 1u << 27;
     s.scalar[isa::code::kM0] |= below(16) << 12;
   }
-  if (target.family() == isa::Family::kGfx10) s.scalar[isa::code::kNull] = 0;
+  if (target.family() >= isa::Family::kGfx10) s.scalar[isa::code::kNull] = 0;
   const uint64_t by_bytes = (bits() & 0x0101010101010101) * 0xff;
   const uint64_t exec[] = {~uint64_t{0},
                            ~uint64_t{0},

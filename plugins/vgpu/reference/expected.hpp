@@ -49,6 +49,8 @@ constexpr Exception kNotRun[] = {
     {isa::Op::s_subvector_loop_end, "branches"},
     {isa::Op::s_sendmsg, "reads the device's state"},
     {isa::Op::s_sendmsghalt, "reads the device's state"},
+    {isa::Op::s_sendmsg_rtn_b32, "reads the device's state"},
+    {isa::Op::s_sendmsg_rtn_b64, "reads the device's state"},
     {isa::Op::s_icache_inv, "reads the device's state"},
     {isa::Op::s_getreg_b32, "reads or changes hardware registers and the mode that code is translated for"},
     {isa::Op::s_setreg_b32, "reads or changes hardware registers and the mode that code is translated for"},
@@ -87,6 +89,9 @@ constexpr Exception kNotModelled[] = {
 
 /// Memory operations that are not compared.
 constexpr Exception kMemoryNotCompared[] = {
+    {isa::Op::ds_bvh_stack_rtn_b32, "rejected: ray tracing"},
+    {isa::Op::ds_add_gs_reg_rtn, "rejected: graphics"},
+    {isa::Op::ds_sub_gs_reg_rtn, "rejected: graphics"},
     {isa::Op::ds_ordered_count, "orders waves: tested with several of them"},
     {isa::Op::image_load_pck, "rejected: raw data"},
     {isa::Op::image_load_pck_sgn, "rejected: raw data"},
@@ -100,9 +105,9 @@ constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::image_bvh64_intersect_ray, "rejected: graphics"},
 };
 
-/// Matrix operations and AGPR moves of CDNA, which matrix_test.cpp tests.
+/// Matrix operations, and AGPR moves of CDNA: matrix_test.cpp and wave_matrix_test.cpp test them.
 inline bool is_of_matrices(isa::Op op) {
-  return isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_smfmac") ||
+  return isa::name(op).starts_with("v_wmma") || isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_smfmac") ||
          isa::name(op).starts_with("v_accvgpr");
 }
 

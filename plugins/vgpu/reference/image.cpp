@@ -369,7 +369,7 @@ class Lane {
 
   int64_t most_samples() const {
     const bool filters = (sampler(84, 87) & 0b1010) != 0;
-    const unsigned override_bit = before_.target.family() == Family::kGfx10 ? 93 : 95;
+    const unsigned override_bit = before_.target.family() >= Family::kGfx10 ? 93 : 95;
     const bool single = w_.last_level == w_.base_level && sampler(override_bit, override_bit) != 0;
     if (!filters || single || unnormalized() || is_integer(w_.format)) return 1;
     static constexpr int64_t kRatios[] = {1, 2, 4, 8, 16, 16, 16, 16};
@@ -740,8 +740,8 @@ bool image_form(const isa::Instruction& in, const State& state, ImageForm& form)
   }
   if (!name.empty()) return false;
   form.half_body = in.a16;
-  if (in.a16 && state.target.family() != Family::kGfx10) form.half_gradients = true;
-  if (state.target.family() == Family::kGfx10) {
+  if (in.a16 && state.target.family() < Family::kGfx10) form.half_gradients = true;
+  if (state.target.family() >= Family::kGfx10) {
     static constexpr unsigned kSpace[] = {1, 2, 3, 2, 1, 2, 2, 2};
     form.space = kSpace[in.dim];
     form.layer = in.dim >= 3 && in.dim <= 5;

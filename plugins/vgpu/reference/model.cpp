@@ -113,7 +113,7 @@ uint64_t scalar_value(const isa::Operand& operand, const isa::Instruction& instr
   uint64_t bits = 0;
   if (constant_value(operand, instruction, bits)) return bits;
   const bool wide = operand.type == Type::kMask ? state.wave_size == 64 : operand.dwords >= 2;
-  const bool gfx10 = state.target.family() == isa::Family::kGfx10;
+  const bool gfx10 = state.target.family() >= isa::Family::kGfx10;
   switch (operand.code) {
     case isa::code::kVccz:
       return state.mask_at(isa::code::kVccLo) == 0 ? 1 : 0;
@@ -133,7 +133,7 @@ uint64_t scalar_value(const isa::Operand& operand, const isa::Instruction& instr
 
 void write_scalar(const isa::Operand& operand, uint64_t value, State& state) {
   const bool wide = operand.type == Type::kMask ? state.wave_size == 64 : operand.dwords >= 2;
-  if (operand.code == isa::code::kNull && state.target.family() == isa::Family::kGfx10) return;
+  if (operand.code == isa::code::kNull && state.target.family() >= isa::Family::kGfx10) return;
   if (state.lacks_sgprs(operand)) return;
   if (wide) {
     state.set_pair(operand.code, value);
@@ -189,8 +189,30 @@ bool resolve_registers(isa::Instruction& in, const State& state) {
   return true;
 }
 
+namespace {
+
+// VOPD: both operations read before either writes.
+Outcome execute_pair(const isa::Instruction& instruction, State& state) {
+  State other = state;
+  const isa::Instruction second = isa::second_of_pair(instruction);
+  const bool is_missing_one = is_missing(instruction.dst[0], state) || is_missing(second.dst[0], state);
+  if (is_missing_one) {
+    state.notes.fill({});
+    return Outcome::kDone;
+  }
+  if (execute(isa::first_of_pair(instruction), state) != Outcome::kDone ||
+      execute(second, other) != Outcome::kDone) {
+    return Outcome::kNotModelled;
+  }
+  state.vgpr[second.dst[0].vgpr()] = other.vgpr[second.dst[0].vgpr()];
+  return Outcome::kDone;
+}
+
+}  // namespace
+
 Outcome execute(const isa::Instruction& original, State& state) {
   using isa::Encoding;
+  if (original.second_op != isa::Op::none) return execute_pair(original, state);
   isa::Instruction instruction = with_indices(original, state);
   if (!resolve_registers(instruction, state)) {
     state.notes.fill({});

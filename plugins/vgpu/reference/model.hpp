@@ -53,7 +53,7 @@ struct State {
   Rules rules(Format f) const { return f == kSingle ? single() : f == kHalf ? half() : other(); }
   /// GPR_IDX_EN
   bool is_gfx942() const { return target.major == 9 && target.minor == 4; }
-  bool indexes_vgprs() const { return target.family() != isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
+  bool indexes_vgprs() const { return target.family() < isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
   bool ieee() const { return (mode >> 9 & 1) != 0; }
   /// Whether the operand includes SGPRs that the wave does not have.
   bool lacks_sgprs(const isa::Operand& operand) const;

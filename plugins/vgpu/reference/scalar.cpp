@@ -122,9 +122,70 @@ Outcome exec_logic(const isa::Instruction& in, State& state, uint64_t result, bo
   return Outcome::kDone;
 }
 
+/// Returns the vector operation with the name of a scalar one, apart from the prefix; Op::none if there is none.
+isa::Op vector_namesake(isa::Op op) {
+  std::string name(isa::name(op));
+  if (name.starts_with("s_fma")) name = name.substr(0, 5) + name.substr(name.rfind('_'));  // s_fmac, s_fmaak, s_fmamk
+  if (name == "s_cvt_pk_rtz_f16_f32") name = "s_cvt_pkrtz_f16_f32";
+  if (name == "s_cvt_hi_f32_f16") name = "s_cvt_f32_f16";
+  name[0] = 'v';
+  for (size_t i = 1; i < isa::kOpCount; ++i) {
+    if (isa::name(static_cast<isa::Op>(i)) == name) return static_cast<isa::Op>(i);
+  }
+  return isa::Op::none;
+}
+
+bool is_float_of_scalars(isa::Op op) {
+  const std::string_view name = isa::name(op);
+  const bool has_float = name.find("_f32") != std::string_view::npos || name.find("_f16") != std::string_view::npos;
+  return name.starts_with("s_") && has_float;
+}
+
+// Floating point of gfx1150: what the vector operation computes in a lane. Results that the manuals leave open are not
+// compared.
+Outcome execute_scalar_float(const isa::Instruction& scalar, State& state) {
+  isa::Instruction in = scalar;
+  in.op = vector_namesake(scalar.op);
+  in.encoding = isa::Encoding::kVop3;
+  const bool compares = scalar.encoding == isa::Encoding::kSopc;
+  if (scalar.op == isa::Op::s_cvt_hi_f32_f16) {
+    in.src[0].type = isa::Type::kF16;
+    in.op_sel = 1;
+  }
+  for (isa::Operand& source : in.src) {
+    if (compares && source.type == isa::Type::kB16) source.type = isa::Type::kF16;
+  }
+  if (!compares) {
+    in.dst[0].code = isa::code::kVgpr;
+    if (in.op == isa::Op::v_cvt_f16_f32) in.dst[0].type = isa::Type::kF16;
+  } else {
+    in.dst[0] = {isa::code::kVccLo, isa::Type::kMask, 1};
+  }
+  State lane = state;
+  if (lane.vgpr.empty()) lane.vgpr.resize(1);
+  lane.set_pair(isa::code::kExecLo, 1);
+  lane.vgpr[0][0] = 0;
+  // Sources that are EXEC keep their values.
+  for (isa::Operand& source : in.src) {
+    if (source.code != isa::code::kExecLo && source.code != isa::code::kExecHi && source.code != isa::code::kExecz)
+      continue;
+    return Outcome::kNotModelled;
+  }
+  if (execute_vector(in, lane) != Outcome::kDone) return Outcome::kNotModelled;
+  const LaneNote& note = lane.notes[0];
+  if (note.any || note.any_nan || !note.also.empty()) return Outcome::kNotModelled;
+  if (compares) {
+    state.scc = lane.scalar[isa::code::kVccLo] & 1;
+  } else {
+    write_scalar(scalar.dst[0], lane.vgpr[0][0], state);
+  }
+  return Outcome::kDone;
+}
+
 }  // namespace
 
 Outcome execute_scalar(const isa::Instruction& in, State& state) {
+  if (is_float_of_scalars(in.op)) return execute_scalar_float(in, state);
   const uint64_t a = in.src[0].exists() ? scalar_value(in.src[0], in, state) : 0;
   const uint64_t b = in.src[1].exists() ? scalar_value(in.src[1], in, state) : 0;
   isa::Operand old = in.dst[0];
@@ -286,6 +347,10 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
       break;
     case Op::s_pack_hh_b32_b16:
       r.value = (a >> 16 & 0xffff) | (b >> 16 & 0xffff) << 16;
+      break;
+
+    case Op::s_pack_hl_b32_b16:
+      r.value = (a >> 16 & 0xffff) | (b & 0xffff) << 16;
       break;
 
     // SOP1
@@ -545,6 +610,9 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
     case Op::s_waitcnt_expcnt:
     case Op::s_waitcnt_lgkmcnt:
     case Op::s_waitcnt_depctr:
+    case Op::s_delay_alu:
+    case Op::s_wait_event:
+    case Op::s_singleuse_vdst:
     case Op::s_setprio:
     case Op::s_setkill:
     case Op::s_wait_idle:

@@ -10,7 +10,7 @@ using Kind = Element::Kind;
 
 // A group of registers that starts with NULL is NULL; LLVM has a pair (SGPR_NULL64).
 bool is_null(const State& state, const isa::Operand& group) {
-  return group.code == isa::code::kNull && state.target.family() == isa::Family::kGfx10;
+  return group.code == isa::code::kNull && state.target.family() >= isa::Family::kGfx10;
 }
 void put(State& state, const isa::Operand& group, unsigned n, uint32_t value) {
   if (!is_null(state, group)) state.scalar[group.code + n] = value;

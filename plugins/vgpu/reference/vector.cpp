@@ -164,7 +164,7 @@ class Vector {
     }
     for (const isa::Operand& dst : in_.dst) {
       if (dst.type != Type::kMask) continue;
-      if (dst.code == isa::code::kNull && state_.target.family() == isa::Family::kGfx10) continue;
+      if (dst.code == isa::code::kNull && state_.target.family() >= isa::Family::kGfx10) continue;
       state_.set_mask(dst.code, mask_result);
     }
     return Outcome::kDone;
@@ -219,7 +219,7 @@ class Vector {
         l.wide[i][1] = static_cast<uint32_t>(x >> 32);
       }
       if (in_.lanes == LaneMode::kSdwa && i < 2) x = selected(x, in_.src_sel[i], (in_.sext >> i & 1) != 0);
-      if (in_.encoding == Encoding::kVop3 && is_16_bit(operand.type) && (in_.op_sel >> i & 1) != 0) x >>= 16;
+      if (in_.encoding != Encoding::kVop3p && is_16_bit(operand.type) && (in_.op_sel >> i & 1) != 0) x >>= 16;
       l.s[i] = modified(operand.type, x, i);
     }
     if (in_.dst[0].is_vgpr()) {
@@ -231,6 +231,7 @@ class Vector {
 
   uint64_t modified(Type type, uint64_t x, unsigned i) const {
     if (is_16_bit(type)) x &= 0xffff;
+    if (in_.op == Op::v_ldexp_f16 && i == 1) return x;  // An integer, whatever type the tables have.
     Format f{};
     if (!format_of(type, f)) {
       // The selection moves 32 bits, with modifiers of single precision.
@@ -252,7 +253,7 @@ class Vector {
 
   // Whether a 16-bit result keeps the other half of the register.
   bool keeps_other_half() const {
-    if (state_.target.family() == isa::Family::kGfx10) return true;
+    if (state_.target.family() >= isa::Family::kGfx10) return true;
     if (state_.target.family() == isa::Family::kGfx8) return false;
     switch (in_.op) {
       case Op::v_mac_f16:
@@ -285,7 +286,7 @@ class Vector {
   }
 
   bool goes_high() const {
-    return (in_.encoding == Encoding::kVop3 && (in_.op_sel & 8) != 0) || in_.op == Op::v_mad_mixhi_f16 ||
+    return (in_.encoding != Encoding::kVop3p && (in_.op_sel & 8) != 0) || in_.op == Op::v_mad_mixhi_f16 ||
            in_.op == Op::v_fma_mixhi_f16;
   }
 
@@ -318,6 +319,7 @@ class Vector {
       case Op::v_fma_mix_f32:
       case Op::v_dot2_f32_f16:
       case Op::v_dot2c_f32_f16:
+      case Op::v_dot2_f32_bf16:
         f = kSingle;
         break;
       case Op::v_mad_mixlo_f16:
@@ -437,6 +439,12 @@ class Vector {
         return true;
       case Op::v_permlanex16_b32:
         permute_rows(true);
+        return true;
+      case Op::v_permlane64_b32:
+        for (unsigned lane = 0; wave == 64 && lane < wave; ++lane) {
+          if ((exec >> lane & 1) != 0)
+            state_.vgpr[in_.dst[0].vgpr()][lane] = scalar_or_lane(in_.src[0], (lane + 32) % 64);
+        }
         return true;
       case Op::v_swap_b32:
       case Op::v_swaprel_b32:

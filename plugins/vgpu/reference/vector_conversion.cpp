@@ -200,6 +200,19 @@ bool compute_conversion(Lane& lane) {
       lane.accept((x - 1) & 0xffff);
       return true;
     }
+    case Op::v_cvt_pk_i16_f32:
+    case Op::v_cvt_pk_u16_f32: {
+      const bool is_signed = lane.in.op == Op::v_cvt_pk_i16_f32;
+      lane.set(to_integer(kSingle, a, 3, 16, is_signed, single) |
+               to_integer(kSingle, b, 3, 16, is_signed, single) << 16);
+      return true;
+    }
+    case Op::v_cvt_i32_i16:
+      lane.set(static_cast<uint32_t>(static_cast<int16_t>(a)));
+      return true;
+    case Op::v_cvt_u32_u16:
+      lane.set(a & 0xffff);
+      return true;
     case Op::v_cvt_pk_u16_u32:
       lane.set(std::min<uint64_t>(a, 0xffff) | std::min<uint64_t>(b, 0xffff) << 16);
       return true;

@@ -394,6 +394,14 @@ bool compute_float(Lane& lane) {
     case Op::v_max3_f32:
       extreme(lane, f, maximum(f, maximum(f, a, b, state), c, state));
       return true;
+    case Op::v_minmax_f16:
+    case Op::v_minmax_f32:
+      extreme(lane, f, maximum(f, minimum(f, a, b, state), c, state));
+      return true;
+    case Op::v_maxmin_f16:
+    case Op::v_maxmin_f32:
+      extreme(lane, f, minimum(f, maximum(f, a, b, state), c, state));
+      return true;
     case Op::v_med3_f16:
     case Op::v_med3_f32: {
       if (is_nan(f, a) || is_nan(f, b) || is_nan(f, c)) {

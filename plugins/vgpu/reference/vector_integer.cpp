@@ -78,7 +78,35 @@ bool compute_integer(Lane& lane) {
       lane.set(a);
       return true;
     case Op::v_cndmask_b32:
+    case Op::v_cndmask_b16:
       lane.set(lane.carry_in ? b : a);
+      return true;
+    case Op::v_mov_b16:
+      lane.set(u16(a));
+      return true;
+    case Op::v_not_b16:
+      lane.set(u16(~a));
+      return true;
+    case Op::v_and_b16:
+      lane.set(u16(a & b));
+      return true;
+    case Op::v_or_b16:
+      lane.set(u16(a | b));
+      return true;
+    case Op::v_xor_b16:
+      lane.set(u16(a ^ b));
+      return true;
+    case Op::v_minmax_u32:
+      lane.set(std::max(std::min(a, b), c));
+      return true;
+    case Op::v_maxmin_u32:
+      lane.set(std::min(std::max(a, b), c));
+      return true;
+    case Op::v_minmax_i32:
+      lane.set(u32(static_cast<uint64_t>(std::max(std::min(s32(a), s32(b)), s32(c)))));
+      return true;
+    case Op::v_maxmin_i32:
+      lane.set(u32(static_cast<uint64_t>(std::min(std::max(s32(a), s32(b)), s32(c)))));
       return true;
     case Op::v_not_b32:
       lane.set(u32(~a));

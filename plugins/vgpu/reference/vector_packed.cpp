@@ -161,6 +161,66 @@ void dot_halves(Lane& lane) {
   lane.d = clamped_single(lane, sum);
 }
 
+// NEG of S0 and S1 means that their parts are signed.
+void dot_mixed(Lane& lane, unsigned bits) {
+  int64_t sum = static_cast<int32_t>(lane.wide[2][0]);
+  for (unsigned n = 0; n < 32 / bits; ++n) {
+    const auto part = [&](unsigned i) {
+      const uint64_t x = lane.wide[i][0] >> bits * n & ((1u << bits) - 1);
+      return (lane.in.neg >> i & 1) != 0 ? extended(x, bits) : static_cast<int64_t>(x);
+    };
+    sum += part(0) * part(1);
+  }
+  if (lane.in.clamp) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+  lane.set(static_cast<uint64_t>(sum) & 0xffffffff);
+}
+
+// Parts of the pairs of VOP3, with its sign modifiers.
+uint64_t signed_half(const Lane& lane, unsigned source, unsigned n) {
+  uint64_t x = lane.wide[source][0] >> 16 * n & 0xffff;
+  if ((lane.in.abs >> source & 1) != 0) x &= 0x7fff;
+  if ((lane.in.neg >> source & 1) != 0) x ^= 0x8000;
+  return x;
+}
+
+// The rounding is a choice: sums in single precision, S2 first; one rounding to a half.
+void short_dot_of_halves(Lane& lane) {
+  const Rules halves = lane.state.other();
+  const auto wide = [&](uint64_t half) { return converted(kHalf, half, halves, kSingle, Rules{}); };
+  uint64_t sum = wide(lane.s[2]);
+  for (const unsigned n : {0u, 1u}) {
+    const uint64_t product = multiply(kSingle, wide(signed_half(lane, 0, n)), wide(signed_half(lane, 1, n)), Rules{});
+    sum = add(kSingle, sum, product, Rules{});
+  }
+  lane.set(converted(kSingle, sum, Rules{}, kHalf, lane.state.half()));
+}
+
+// The same for BF16, whose denormals are flushed.
+void dot_of_bf16(Lane& lane, bool is_short) {
+  const Rules rules{lane.state.single().round, false, false};
+  uint64_t sum = lane.wide[2][0];
+  if (is_short) {
+    sum = lane.s[2] << 16;
+    if ((lane.in.abs >> 2 & 1) != 0) sum &= 0x7fffffff;
+    if ((lane.in.neg >> 2 & 1) != 0) sum ^= kSingle.sign_bit();
+  } else if ((lane.in.neg >> 2 & 1) != 0) {
+    sum ^= kSingle.sign_bit();
+  }
+  for (const unsigned n : {0u, 1u}) {
+    const uint64_t a = is_short ? signed_half(lane, 0, n) : half(lane, 0, n == 1, true);
+    const uint64_t b = is_short ? signed_half(lane, 1, n) : half(lane, 1, n == 1, true);
+    sum = add(kSingle, sum, multiply(kSingle, a << 16, b << 16, rules), rules);
+  }
+  lane.exact_nan = true;
+  if (!is_short) {
+    lane.set(clamped_single(lane, sum));
+  } else if (is_nan(kSingle, sum)) {
+    lane.set(sum >> 16 | 0x40);
+  } else {
+    lane.set((sum + 0x7fff + (sum >> 16 & 1)) >> 16);
+  }
+}
+
 }  // namespace
 
 bool compute_packed(Lane& lane) {
@@ -265,6 +325,21 @@ bool compute_packed(Lane& lane) {
     case Op::v_dot2_f32_f16:
     case Op::v_dot2c_f32_f16:
       dot_halves(lane);
+      return true;
+    case Op::v_dot2_f16_f16:
+      short_dot_of_halves(lane);
+      return true;
+    case Op::v_dot2_bf16_bf16:
+      dot_of_bf16(lane, true);
+      return true;
+    case Op::v_dot2_f32_bf16:
+      dot_of_bf16(lane, false);
+      return true;
+    case Op::v_dot4_i32_iu8:
+      dot_mixed(lane, 8);
+      return true;
+    case Op::v_dot8_i32_iu4:
+      dot_mixed(lane, 4);
       return true;
     case Op::v_dot2_i32_i16:
     case Op::v_dot2c_i32_i16:

@@ -536,7 +536,7 @@ class Reader {
         std::any_of(std::begin(rule_.sources), std::end(rule_.sources),
                     [](const auto& source) { return source.dwords > kMostEvaluated; });
     if (has_wide_operand || rule_.results[0].dwords > kMostEvaluated ||
-        isa::matrix_shape(in_.op) != nullptr) {
+        isa::matrix_shape(in_.op) != nullptr || isa::is_wave_matrix(in_.op)) {
       for (RuleOperand& source : rule_.sources) source = {};
     }
   }
@@ -558,8 +558,7 @@ class Reader {
         source.part.is_signed = (in_.sext >> i & 1) != 0;
         if (is_half(in_.src[i].type)) source.part.width = std::min<uint8_t>(source.part.width, 16);
       } else if (is_half(in_.src[i].type)) {
-        const bool has_selection = in_.encoding == Encoding::kVop3 || in_.encoding == Encoding::kVop3p;
-        source.part = {static_cast<uint8_t>(has_selection && (in_.op_sel >> i & 1) != 0 ? 16 : 0), 16};
+        source.part = {static_cast<uint8_t>((in_.op_sel >> i & 1) != 0 ? 16 : 0), 16};
       }
     }
     RuleOperand& result = rule_.results[0];
@@ -574,7 +573,7 @@ class Reader {
       if (is_half(in_.dst[0].type)) rule_.width = 16;
     } else if (is_half(in_.dst[0].type)) {
       rule_.width = 16;
-      const bool is_high = in_.encoding == Encoding::kVop3 && (in_.op_sel & 8) != 0;
+      const bool is_high = in_.encoding != Encoding::kVop3p && (in_.op_sel & 8) != 0;
       result.part = {static_cast<uint8_t>(is_high ? 16 : 0), 16};
       rule_.keeps_rest = is_high || isa::keeps_other_half(in_, context_.traits());
     }
@@ -698,6 +697,7 @@ class Reader {
         break;
       case Op::v_movrelsd_2_b32:
       case Op::v_swaprel_b32:
+      case Op::v_permlane64_b32:
         rule_.kind = Kind::kForget;
         break;
       default:

@@ -20,6 +20,7 @@ struct BufferAccess {
   bool has_offset = false, has_index = false;  // OFFEN, IDXEN
   uint32_t offset_row = 0, index_row = 0;
   isa::BufferRules rules{};
+  bool has_compact_formats = false;
   bool checks_whole_access = false;  // formats and atomics: the range check is for the whole access
   bool tfe = false;                  // one more register, which becomes 0: everything is resident
   FormatAccess format;               // formats only
@@ -29,7 +30,7 @@ struct BufferAccess {
 BufferResource resource_of(const BufferAccess& access, const std::byte* registers) {
   uint32_t words[4];
   std::memcpy(words, registers + access.resource, sizeof words);
-  return BufferResource::decode(words, access.rules);
+  return BufferResource::decode(words, access.rules, access.has_compact_formats);
 }
 
 // Access with any kind of addressing. `shape` and `rows` describe the data. `inside` becomes the mask of
@@ -143,7 +144,8 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   const BufferResource resource = resource_of(access, wave->registers);
   FormatAccess format = access.format;
   if (!access.typed) {
-    format.format = access.rules == isa::BufferRules::kSelected
+    format.format = access.has_compact_formats ? images::compact_format(resource.format)
+                    : access.rules == isa::BufferRules::kSelected
                         ? images::unified_format(resource.format)
                         : images::TexelFormat{resource.data_format, images::Number{resource.number_format}};
     std::copy_n(resource.select, 4, format.select);
@@ -202,6 +204,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
   const RegisterLayout& layout = context.layout;
   BufferAccess access;
   access.rules = context.traits().buffer;
+  access.has_compact_formats = context.traits().has_compact_formats;
   const auto format = format_access(instruction, context.traits());
   const bool from_lds = instruction.op == Op::buffer_store_lds_dword;
   unsigned registers = 1;

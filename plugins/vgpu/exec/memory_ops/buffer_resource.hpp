@@ -56,7 +56,8 @@ struct BufferResource {
   uint8_t format = 0;                          ///< gfx10
   uint8_t out_of_bounds = 0;                   ///< gfx10: OOB_SELECT
 
-  static constexpr BufferResource decode(const uint32_t (&words)[4], isa::BufferRules rules) {
+  static constexpr BufferResource decode(const uint32_t (&words)[4], isa::BufferRules rules,
+                                         bool has_compact_formats = false) {
     BufferResource r;
     r.base = words[0] | uint64_t{words[1] & 0xffff} << 32;
     r.stride = words[1] >> 16 & 0x3fff;
@@ -66,7 +67,8 @@ struct BufferResource {
     r.index_stride = static_cast<uint8_t>(8u << (words[3] >> 21 & 3));
     r.add_tid = (words[3] >> 23 & 1) != 0;
     if (rules == isa::BufferRules::kSelected) {
-      r.format = words[3] >> 12 & 0x7f;
+      r.format = words[3] >> 12 & (has_compact_formats ? 0x3f : 0x7f);
+      if (has_compact_formats) r.swizzled = words[1] >> 30 != 0;
       r.out_of_bounds = words[3] >> 28 & 3;
       return r;
     }

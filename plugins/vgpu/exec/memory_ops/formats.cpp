@@ -18,7 +18,8 @@ std::optional<FormatAccess> format_access(const isa::Instruction& instruction, c
   access.clears_half = traits.d16_loads_clear_half;
   access.components = shape->components;
   if (instruction.encoding == isa::Encoding::kMtbuf) {
-    access.format = traits.buffer == isa::BufferRules::kSelected
+    access.format = traits.has_compact_formats ? images::compact_format(instruction.format)
+                    : traits.buffer == isa::BufferRules::kSelected
                         ? images::unified_format(instruction.format)
                         : images::TexelFormat{instruction.dfmt, images::Number{instruction.nfmt}};
   }

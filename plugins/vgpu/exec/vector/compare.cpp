@@ -50,8 +50,8 @@ constexpr Entry constant(Op op) {
 Test class32(F32 a, U32 classes) {
   return {bits_as<I32>(is_in_class<Format32>(bits_as<U32>(a), classes))};
 }
-Test class16(HalfBits a, U32 classes) {
-  return {bits_as<I32>(is_in_class<Format16>(a.v, classes))};
+Test class16(HalfBits a, U16 classes) {
+  return {bits_as<I32>(is_in_class<Format16>(a.v, classes.v))};
 }
 Test64 class64(F64 a, U32h classes) {
   return {bits_as<I64>(is_in_class<Format64>(bits_as<U64>(a), zero_extended(classes)))};

@@ -201,6 +201,8 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const bool to_exec = entry.form == Form::kCompareToExec;
   if (to_exec && !context.traits().cmpx_writes_mask) {
     lowering.dst = scalar_offset(kSinkSlot);
+  } else if (lowering.forced_dst != 0) {
+    lowering.dst = lowering.forced_dst;
   } else if (!destination_offset(instruction.dst[0], context, lowering.dst)) {
     return "destination operand is not writable";
   }
@@ -328,26 +330,20 @@ Refusal lower_one(Lowering& lowering) {
   return lower_lanes(lowering, *entry);
 }
 
-bool reads_result_of(const isa::Instruction& reader, const isa::Instruction& writer) {
-  return std::ranges::any_of(reader.src, [&](const isa::Operand& source) {
-    return source.is_vgpr() && source.code == writer.dst[0].code;
-  });
-}
-
-// VOPD. Both operations read before either writes: the one that reads the other's result is first. If each reads the
-// other's result, the second one reads a copy.
+// VOPD.
 Refusal lower_pair(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const isa::Instruction x = isa::first_of_pair(instruction), y = isa::second_of_pair(instruction);
-  const bool swaps = reads_result_of(y, x);
+  const isa::PairOrder order = isa::order_of_pair(instruction);
+  const bool swaps = order == isa::PairOrder::kSecondFirst;
   const isa::Instruction &first = swaps ? y : x, &second = swaps ? x : y;
-  Lowering before{first, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
-  Lowering after{second, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
-  if (reads_result_of(second, first)) {
+  Lowering before{first, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
+  Lowering after{second, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
+  if (order == isa::PairOrder::kFirstSecondWithCopy) {
     isa::Instruction copy = first;
     copy.op = Op::v_mov_b32;
     copy.src[0] = first.dst[0];
     copy.src[1] = copy.src[2] = {};
-    Lowering saving{copy, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
+    Lowering saving{copy, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
     const Entry& move = *find_entry(Op::v_mov_b32);
     if (!saving.place_sources(1)) return "source operand is not readable";
     after.saved_row = saving.src[0].source.offset;
@@ -362,7 +358,9 @@ Refusal lower_pair(const isa::Instruction& instruction, LoweringContext& context
 
 Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   if (instruction.second_op != Op::none) return lower_pair(instruction, context, out);
-  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, false};
+  if (vector_operation_of(instruction.op) != Op::none)
+    return lower_scalar_float(instruction, context, out, lower_one);
+  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
   return lower_one(lowering);
 }
 

@@ -32,6 +32,7 @@ struct Lowering {
   uint64_t imm = 0;
   /// VOPD: a row and the temporary row with its value before the first operation. 0: none.
   uint32_t saved_row = 0, saved_copy = 0;
+  uint32_t forced_dst = 0;  ///< Offset in place of dst[0]; 0: none
   bool reads_mix = false;  ///< Sources are single precision or half, selected by op_sel_hi.
 
   /// Locates the first `count` sources. Returns false if one of them cannot be read.
@@ -68,7 +69,12 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering);
 
 /// Lowers matrix instructions and moves of accumulation registers. Returns nothing for other operations.
 std::optional<Refusal> lower_matrix(Lowering& lowering);
-/// The same for matrix instructions of RDNA 3.
+/// Returns the vector operation with the meaning of a scalar floating-point operation; Op::none for others.
+isa::Op vector_operation_of(isa::Op op);
+/// Lowers a scalar floating-point instruction. `lower_operation` lowers the vector operation.
+Refusal lower_scalar_float(const isa::Instruction& instruction, LoweringContext& context, Emitter& out,
+                           Refusal (*lower_operation)(Lowering&));
+/// As lower_matrix(), for matrix instructions of RDNA 3.
 std::optional<Refusal> lower_wave_matrix(Lowering& lowering);
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -12,13 +12,6 @@ using isa::Encoding;
 using isa::Family;
 using isa::Op;
 
-namespace {
-
-/// The fields of gfx11 and later have NULL here; decoded instructions have isa::code::kNull.
-constexpr uint32_t kNullOfGfx11 = 124;
-
-}  // namespace
-
 Op op_named(std::string_view name) {
   static const auto* const kOps = [] {
     auto* const ops = new std::unordered_map<std::string_view, Op>;
@@ -60,7 +53,7 @@ Words Encoder::first(Op op, Encoding encoding, Fields fields, bool has_literal, 
       continue;
     const uint64_t bits = entry.value | fields;
     Words words{static_cast<uint32_t>(bits)};
-    if (shape.dwords == 2) words.push_back(static_cast<uint32_t>(bits >> 32));
+    if (shape.dwords >= 2) words.push_back(static_cast<uint32_t>(bits >> 32));
     if (has_literal) words.push_back(literal);
     isa::Instruction in;
     if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk) continue;
@@ -70,18 +63,18 @@ Words Encoder::first(Op op, Encoding encoding, Fields fields, bool has_literal, 
 }
 
 Words Encoder::sop1(Op op, uint32_t dst, uint32_t source, uint32_t literal) const {
-  return first(op, Encoding::kSop1, dst << 16 | source, source == isa::code::kLiteral, literal);
+  return first(op, Encoding::kSop1, field_of(dst) << 16 | field_of(source), source == isa::code::kLiteral, literal);
 }
 Words Encoder::sop2(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t literal) const {
-  return first(op, Encoding::kSop2, dst << 16 | b << 8 | a,
+  return first(op, Encoding::kSop2, field_of(dst) << 16 | field_of(b) << 8 | field_of(a),
                a == isa::code::kLiteral || b == isa::code::kLiteral, literal);
 }
 Words Encoder::sopc(Op op, uint32_t a, uint32_t b, uint32_t literal) const {
-  return first(op, Encoding::kSopc, b << 8 | a, a == isa::code::kLiteral || b == isa::code::kLiteral,
+  return first(op, Encoding::kSopc, field_of(b) << 8 | field_of(a), a == isa::code::kLiteral || b == isa::code::kLiteral,
                literal);
 }
 Words Encoder::sopk(Op op, uint32_t dst, uint32_t immediate) const {
-  return first(op, Encoding::kSopk, dst << 16 | (immediate & 0xffff), false, 0);
+  return first(op, Encoding::kSopk, field_of(dst) << 16 | (immediate & 0xffff), false, 0);
 }
 Words Encoder::sopk_literal(Op op, uint32_t immediate, uint32_t literal) const {
   return first(op, Encoding::kSopk, (immediate & 0xffff) | Fields{literal} << 32, false, 0);
@@ -90,21 +83,23 @@ Words Encoder::sopp(Op op, uint32_t immediate) const {
   return first(op, Encoding::kSopp, immediate & 0xffff, false, 0);
 }
 Words Encoder::vop1(Op op, uint32_t dst, uint32_t source, uint32_t literal) const {
-  return first(op, Encoding::kVop1, dst << 17 | source, source == isa::code::kLiteral, literal);
+  return first(op, Encoding::kVop1, dst << 17 | field_of(source), source == isa::code::kLiteral, literal);
 }
 Words Encoder::vop2(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t literal) const {
-  return first(op, Encoding::kVop2, dst << 17 | b << 9 | a, a == isa::code::kLiteral, literal);
+  return first(op, Encoding::kVop2, dst << 17 | b << 9 | field_of(a), a == isa::code::kLiteral, literal);
 }
 Words Encoder::vopc(Op op, uint32_t a, uint32_t b, uint32_t literal) const {
-  return first(op, Encoding::kVopc, b << 9 | a, a == isa::code::kLiteral, literal);
+  return first(op, Encoding::kVopc, b << 9 | field_of(a), a == isa::code::kLiteral, literal);
 }
 Words Encoder::vop3(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, uint32_t mask) const {
   return first(op, Encoding::kVop3,
-               dst | mask << 8 | uint64_t{a} << 32 | uint64_t{b} << 41 | uint64_t{c} << 50, false, 0);
+               dst | field_of(mask) << 8 | uint64_t{field_of(a)} << 32 | uint64_t{field_of(b)} << 41 |
+                   uint64_t{field_of(c)} << 50,
+               false, 0);
 }
 
 Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_t soffset) const {
-  Fields fields = base / 2 | data << 6;
+  Fields fields = base / 2 | field_of(data) << 6;
   const bool has_register = soffset != kNoRegister;
   switch (target_.family()) {
     case Family::kGfx8:
@@ -116,11 +111,8 @@ Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_
                              : uint64_t{1} << 17 | uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
       break;
     case Family::kGfx10:
-      fields |= uint64_t{has_register ? soffset : isa::code::kNull} << 57;
-      if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
-      break;
     case Family::kGfx11:
-      fields |= uint64_t{has_register ? soffset : kNullOfGfx11} << 57;
+      fields |= uint64_t{field_of(has_register ? soffset : isa::code::kNull)} << 57;
       if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
       break;
     case Family::kNone:
@@ -135,16 +127,17 @@ Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint
                             : shape.space == isa::Space::kScratch ? Encoding::kScratch
                                                                   : Encoding::kFlat;
   const bool loads = shape.verb == isa::Verb::kLoad;
-  const uint32_t bits = target_.family() == Family::kGfx10 ? 0xfff : 0x1fff;
-  Fields fields = static_cast<uint32_t>(offset) & bits;
+  const uint32_t bits = isa::tables::field_positions(target_.family(), encoding).offset.width;
+  Fields fields = static_cast<uint32_t>(offset) & ((1u << bits) - 1);
   fields |= uint64_t{address} << 32 | uint64_t{data} << (loads ? 56 : 40);
   if (target_.family() != Family::kGfx8 &&
       (encoding != Encoding::kFlat || target_.family() >= Family::kGfx10)) {
-    const uint32_t off = target_.family() == Family::kGfx9    ? 0x7f
-                         : target_.family() == Family::kGfx10 ? isa::code::kNull
-                                                              : kNullOfGfx11;
-    fields |= uint64_t{saddr == kNoRegister ? off : saddr} << 48;
+    const uint32_t off = target_.family() == Family::kGfx9 ? 0x7f : isa::code::kNull;
+    fields |= uint64_t{field_of(saddr == kNoRegister ? off : saddr)} << 48;
   }
+  constexpr Fields kHasVector = Fields{1} << 55;  // Scratch of gfx11: the address has a VGPR.
+  if (target_.family() == Family::kGfx11 && encoding == Encoding::kScratch && saddr == kNoRegister)
+    fields |= kHasVector;
   return first(op, encoding, fields, false, 0);
 }
 
@@ -163,21 +156,27 @@ Words Encoder::ds(Op op, uint32_t address, uint32_t data, uint32_t data2, uint32
 
 Words Encoder::buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
                       uint32_t soffset, BufferOptions options) const {
-  return first(op, Encoding::kMubuf, buffer_fields(address, data, resource, offset, soffset, options), false,
-               0);
+  return first(op, Encoding::kMubuf,
+               buffer_fields(Encoding::kMubuf, address, data, resource, offset, soffset, options), false, 0);
 }
 
 Words Encoder::typed_buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
                             uint32_t soffset, uint32_t format, BufferOptions options) const {
-  const Fields fields = buffer_fields(address, data, resource, offset, soffset, options);
+  const Fields fields =
+      buffer_fields(Encoding::kMtbuf, address, data, resource, offset, soffset, options);
   return first(op, Encoding::kMtbuf, fields | (format & 0x7f) << 19, false, 0);
 }
 
-Encoder::Fields Encoder::buffer_fields(uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
-                                       uint32_t soffset, BufferOptions options) {
-  return (offset & 0xfff) | uint64_t{options.offen} << 12 | uint64_t{options.idxen} << 13 |
-         uint64_t{address} << 32 | uint64_t{data} << 40 | uint64_t{resource / 4} << 48 |
-         uint64_t{soffset} << 56;
+Encoder::Fields Encoder::buffer_fields(Encoding encoding, uint32_t address, uint32_t data, uint32_t resource,
+                                       uint32_t offset, uint32_t soffset, BufferOptions options) const {
+  const isa::tables::FieldPositions& positions = isa::tables::field_positions(target_.family(), encoding);
+  return (offset & 0xfff) | uint64_t{options.offen} << positions.offen.low |
+         uint64_t{options.idxen} << positions.idxen.low | uint64_t{address} << 32 | uint64_t{data} << 40 |
+         uint64_t{resource / 4} << 48 | uint64_t{field_of(soffset)} << 56;
+}
+
+uint32_t Encoder::glc(Encoding encoding) const {
+  return 1u << isa::tables::field_positions(target_.family(), encoding).glc.low;
 }
 
 }  // namespace rigel::vgpu::exec::whole

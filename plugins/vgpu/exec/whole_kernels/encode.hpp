@@ -70,10 +70,18 @@ class Encoder {
 
   static constexpr uint32_t kNoRegister = 0xffff;
 
+  /// Returns the field of a source or a scalar destination: gfx11 exchanged M0 and NULL.
+  uint32_t field_of(uint32_t code) const {
+    const bool differs = code == isa::code::kM0 || code == isa::code::kNull;
+    return differs && target_.family() == isa::Family::kGfx11 ? code ^ 1 : code;
+  }
+  /// Returns the bit of GLC in the first dword.
+  uint32_t glc(isa::Encoding encoding) const;
+
  private:
   using Fields = uint64_t;
-  static Fields buffer_fields(uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
-                              uint32_t soffset, BufferOptions options);
+  Fields buffer_fields(isa::Encoding encoding, uint32_t address, uint32_t data, uint32_t resource,
+                       uint32_t offset, uint32_t soffset, BufferOptions options) const;
   Words first(isa::Op op, isa::Encoding encoding, Fields fields, bool has_literal, uint32_t literal) const;
 
   isa::Target target_;

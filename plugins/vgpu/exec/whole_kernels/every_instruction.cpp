@@ -10,6 +10,7 @@
 #include "plugins/vgpu/exec/whole_kernels/random_access.hpp"
 #include "plugins/vgpu/exec/whole_kernels/random_alu.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {
@@ -107,8 +108,7 @@ class EveryInstruction : InstructionWriter {
     s_load("s_load_dwordx16", sgpr::kData, argument::kNumbers);
     s_load("s_load_dwordx16", sgpr::kData + 16, argument::kNumbers + 64);
     put(encoder_.sopp(op("s_waitcnt"), 0));
-    put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + 1));
-    flat_scratch();
+    flat_scratch(1);
     put(encoder_.sop1(op("s_mov_b32"), isa::code::kM0, inline_integer(-1)));
     put(encoder_.sop2(op("s_mul_i32"), kWaveOffset, kFirstGroupId, kLiteral, kWaveBytes));
     put(encoder_.sop2(op("s_add_u32"), kWaveOffset, kWaveOffset, kLiteral, waves_at));
@@ -146,8 +146,13 @@ class EveryInstruction : InstructionWriter {
       add_to_sum(v(kIndex));
     }
     for (uint32_t at = 0; at < kernel_.private_bytes; at += 4) {
-      put(encoder_.buffer(op("buffer_load_dword"), 0, kIndex, kScratchResource, at, sgpr::kScratchOffset,
-                          {}));
+      if (is_gfx11()) {
+        v_const(kIndex, at);
+        put(encoder_.flat(op("scratch_load_dword"), kIndex, kIndex, 0));
+      } else {
+        put(encoder_.buffer(op("buffer_load_dword"), 0, kIndex, kScratchResource, at, sgpr::kScratchOffset,
+                            {}));
+      }
       put(encoder_.sopp(op("s_waitcnt"), 0));
       add_to_sum(v(kIndex));
     }
@@ -202,7 +207,8 @@ class EveryInstruction : InstructionWriter {
   void add(const Words& words) {
     isa::Instruction in;
     isa::decode(kernel_.target, words.data(), words.size(), in);
-    for (const isa::Operand& operand : {in.src[0], in.src[1], in.src[2], in.vdata, in.vdata2}) {
+    for (const isa::Operand& operand : {in.src[0], in.src[1], in.src[2], in.second_src[0],
+                                        in.second_src[1], in.vdata, in.vdata2}) {
       const uint32_t vgpr = operand.is_vgpr() ? operand.vgpr() : 0;
       if (vgpr >= first_data_ && vgpr < kVgprs && draw_.one_in(6)) make_regular(vgpr);
     }
@@ -218,7 +224,7 @@ class EveryInstruction : InstructionWriter {
       add_to_sum(sgpr::kTemporary);
     }
     if (in.vdst.exists()) put(encoder_.sopp(op("s_waitcnt"), 0));
-    for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.vdst}) {
+    for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.second_dst, in.vdst}) {
       if (!operand.exists() || operand.code == kExecLo || operand.code == isa::code::kNull) continue;
       const bool is_mask = operand.type == isa::Type::kMask;
       const uint32_t dwords = is_mask ? dwords_of_mask : std::max<uint32_t>(operand.dwords, 1);
@@ -241,6 +247,11 @@ class EveryInstruction : InstructionWriter {
   RandomAlu alu_;
   RandomAccess access_;
 };
+
+// Whether waves of 64 do not have the instruction.
+bool is_dual(const TableRow& row) {
+  return isa::tables::shapes()[isa::tables::rows()[row.row].shape].encoding == isa::Encoding::kVopd;
+}
 
 }  // namespace
 
@@ -265,8 +276,10 @@ std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t
     const size_t count = std::min(kInstructions, remaining.size());
     Kernel kernel;
     kernel.target = chip;
-    kernel.target.wave32 = chip.family() == isa::Family::kGfx10 && draw.one_in(2);
-    EveryInstruction(kernel, draw).run(remaining.first(count));
+    kernel.target.wave32 = chip.family() >= isa::Family::kGfx10 && draw.one_in(2);
+    const auto rows = remaining.first(count);
+    kernel.target.wave32 |= std::any_of(rows.begin(), rows.end(), is_dual);
+    EveryInstruction(kernel, draw).run(rows);
     kernels.push_back(std::move(kernel));
     remaining = remaining.subspan(count);
   }

@@ -253,7 +253,7 @@ void Generator::temporary_mode(uint32_t depth) {
   const uint32_t shift = one_of({0u, 4u, 4u, 8u}), width = shift == 4 ? one_of({2u, 4u}) : shift == 0 ? 8 : 2;
   const auto set = [&](uint32_t mode) {
     mode_ = mode;
-    if (is_gfx10() && shift != 8 && draw_.one_in(2)) {
+    if (is_rdna() && shift != 8 && draw_.one_in(2)) {
       put(encoder_.sopp(op("s_round_mode"), mode & 0xf));
       put(encoder_.sopp(op("s_denorm_mode"), mode >> 4 & 0xf));
     } else {

@@ -83,7 +83,7 @@ void Generator::call_indexed(uint32_t bits) {
 // Indexing starts without indexed operands, and various instructions write M0, which selects them.
 // Branches, calls, and exits of compiled code are in between.
 void Generator::indexing() {
-  if (is_gfx10()) return relative_registers();
+  if (is_rdna()) return relative_registers();
   if (draw_.one_in(2)) {  // M0 has index bits and is read before indexing starts
     const uint32_t destination = data_sgpr(), source = data_sgpr();
     s_mov(isa::code::kM0, draw_.below(16) << 12 | draw_.below(kMaxIndex + 1));

@@ -179,7 +179,7 @@ void Generator::access(const Place& place, bool is_store, std::optional<uint32_t
       put(encoder_.flat(op("global" + suffix), place.vgpr, data, static_cast<int32_t>(offset)));
       break;
     case Place::Form::kFlat: {
-      if (offset == 0 || is_gfx9()) {
+      if (offset == 0 || flat_has_offset()) {
         put(encoder_.flat(op("flat" + suffix), place.vgpr, data, static_cast<int32_t>(offset)));
         break;
       }
@@ -227,6 +227,10 @@ void Generator::scalar_store() {
   put(encoder_.smem(store, stored, t + 2, static_cast<int32_t>(draw_.below(5 - dwords) * 4)));
 }
 
+uint32_t Generator::unified_format() {
+  return 1 + draw_.below(is_gfx11() ? 63 : 77);
+}
+
 // Writes a descriptor of `count` records with a random format to temporaries.
 uint32_t Generator::record_descriptor(bool out, const Field& field, uint32_t count) {
   const uint32_t t = sgpr::kTemporary, source = out ? sgpr::kOutResource : sgpr::kInResource;
@@ -234,8 +238,8 @@ uint32_t Generator::record_descriptor(bool out, const Field& field, uint32_t cou
   put(encoder_.sop2(op("s_addc_u32"), t + 1, source + 1, inline_integer(0)));
   put(encoder_.sop2(op("s_or_b32"), t + 1, t + 1, kLiteral, static_cast<uint32_t>(field.stride) << 16));
   s_mov(t + 2, count);
-  const uint32_t format = is_gfx10() ? (1 + draw_.below(77)) << 12  // range in records
-                                     : draw_.below(8) << 12 | (1 + draw_.below(14)) << 15;
+  const uint32_t format = is_rdna() ? unified_format() << 12  // range in records
+                                    : draw_.below(8) << 12 | (1 + draw_.below(14)) << 15;
   s_mov(t + 3, 0xfac | format);
   return t;
 }
@@ -269,7 +273,7 @@ void Generator::record_access() {
     case 1:
       put(encoder_.typed_buffer(
           op("tbuffer_" + verb + format), index, data, resource, offset, inline_integer(0),
-          is_gfx10() ? 1 + draw_.below(77) : (1 + draw_.below(14)) | draw_.below(8) << 4, {.idxen = true}));
+          is_rdna() ? unified_format() : (1 + draw_.below(14)) | draw_.below(8) << 4, {.idxen = true}));
       break;
     default: {
       constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
@@ -358,10 +362,9 @@ void Generator::atomic_on_own_field() {
   const uint32_t addressing = draw_.below(4);
   uint32_t result = data_vgpr(dwords);
   if (addressing == 0) {
-    constexpr uint32_t kGlc = 1 << 14;
     Words words = encoder_.buffer(op("buffer" + name), address, data, sgpr::kOutResource, 0,
                                   inline_integer(0), {.offen = true});
-    if (returns) words[0] |= kGlc;
+    if (returns) words[0] |= encoder_.glc(isa::Encoding::kMubuf);
     put(words);
     result = data;
   } else {
@@ -373,11 +376,10 @@ void Generator::atomic_on_own_field() {
       v_mov(address + 1, base + 1);
       v_addc(address + 1, inline_integer(0), address + 1);
     }
-    constexpr uint32_t kGlc = 1 << 16;
     const bool is_flat = is_gfx8() || (!by_base && draw_.one_in(3));
     Words words = by_base ? encoder_.flat(op("global" + name), address, data, 0, base)
                           : encoder_.flat(op((is_flat ? "flat" : "global") + name), address, data, 0);
-    if (returns) words[0] |= kGlc, words[1] |= result << 24;
+    if (returns) words[0] |= encoder_.glc(isa::Encoding::kFlat), words[1] |= result << 24;
     put(words);
   }
   wait();
@@ -452,7 +454,7 @@ void Generator::lds() {
 // Returns SOFFSET of scratch accesses: the wave's offset, unless the descriptor includes it.
 uint32_t Generator::scratch_wave() {
   if (!scratch_in_resource_) return sgpr::kScratchOffset;
-  return is_gfx10() && draw_.one_in(2) ? isa::code::kNull : inline_integer(0);
+  return is_rdna() && draw_.one_in(2) ? isa::code::kNull : inline_integer(0);
 }
 
 void Generator::scratch() {
@@ -469,7 +471,7 @@ void Generator::scratch() {
       std::string(stores ? "_store_" : "_load_") + (width == 1   ? (stores ? "byte" : "ubyte")
                                                     : width == 2 ? (stores ? "short" : "ushort")
                                                                  : kWidths[dwords - 1]);
-  const uint32_t addressing = draw_.below(is_gfx8() ? 3 : 5);
+  const uint32_t addressing = is_gfx11() ? 2 + draw_.below(3) : draw_.below(is_gfx8() ? 3 : 5);
   if (addressing == 3) {  // scratch_*, by an offset in an SGPR
     const isa::Op scratch = op("scratch" + suffix);
     s_mov(sgpr::kTemporary, offset + moved);

@@ -72,7 +72,7 @@ void Generator::wide_arithmetic(uint32_t to, uint32_t from) {
 // elsewhere.
 void Generator::carries() {
   const uint32_t masks[] = {isa::code::kVccLo, data_sgpr(2),
-                            is_gfx10() ? uint32_t{isa::code::kNull} : data_sgpr(2)};
+                            is_rdna() ? uint32_t{isa::code::kNull} : data_sgpr(2)};
   const auto mask = [&] { return draw_.one_in(2) ? masks[0] : masks[draw_.below(3)]; };
   const uint32_t count = 2 + draw_.below(4);
   const uint32_t to = data_vgpr(6), from = data_vgpr(6);

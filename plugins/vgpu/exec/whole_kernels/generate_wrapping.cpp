@@ -111,7 +111,7 @@ void Generator::loads_where_lanes_wrap() {
       v_const(address + 1, static_cast<uint32_t>(kInVa >> 32));
     }
   }
-  const bool has_offset = !is_flat || is_gfx9();
+  const bool has_offset = !is_flat || flat_has_offset();
   std::vector<uint32_t> loaded;
   const uint32_t count = 1 + draw_.below(3);
   for (uint32_t i = 0; i < count; ++i) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec::whole {
 
@@ -155,9 +156,8 @@ void Generator::begin() {
       flavour_ == Flavour::kEverything && (topic_ == Topic::kScratch || draw_.one_in(6));
   if (uses_scratch) {
     k.private_bytes = one_of({16u, 32u, 64u, 128u});
-    put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + (dimensions ? 3 : 1)));
-    flat_scratch();
-    scratch_in_resource_ = draw_.one_in(3);
+    flat_scratch(dimensions ? 3 : 1);
+    scratch_in_resource_ = !is_gfx11() && draw_.one_in(3);
     if (scratch_in_resource_) {
       const uint32_t r = kScratchResource;
       put(encoder_.sop2(op("s_add_u32"), r, r, sgpr::kScratchOffset));
@@ -186,6 +186,11 @@ void Generator::begin() {
     }
     v_add(index_, t, 0);
   } else {
+    if (isa::traits_of(k.target).packs_work_item_ids) {
+      put(encoder_.vop3(op("v_bfe_u32"), 2, v(0), inline_integer(20), inline_integer(10)));
+      put(encoder_.vop3(op("v_bfe_u32"), 1, v(0), inline_integer(10), inline_integer(10)));
+      v_and_const(0, 0x3ff, 0);
+    }
     uint32_t counts[3];
     for (int i = 0; i < 3; ++i) counts[i] = (k.grid[i] + k.group[i] - 1) / k.group[i] * k.group[i];
     const auto multiply = [&](uint32_t to, uint32_t factor, uint32_t source) {
@@ -282,7 +287,7 @@ void Generator::statement(uint32_t depth) {
   const bool branches = flavour_ == Flavour::kEverything;
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record_access();
   if (draw_.one_in(24)) return byte_range_load();
-  if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
+  if (!is_gfx11() && draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return temporary_mode(depth);
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(12)) return rare_statement();
@@ -365,7 +370,7 @@ void Generator::rare_statement() {
       return relative_registers();
     default:
       if (encoder_.target().wave32) return high_halves_as_registers();
-      return is_gfx10() || draw_.one_in(3) ? relative_registers() : indexing();
+      return is_rdna() || draw_.one_in(3) ? relative_registers() : indexing();
   }
 }
 
@@ -502,7 +507,7 @@ Kernel generate(const isa::Target& chip, uint64_t seed) {
   Draw draw(seed * 0x9e3779b97f4a7c15u + 1);
   Kernel kernel;
   kernel.target = chip;
-  kernel.target.wave32 = chip.family() == isa::Family::kGfx10 && draw.one_in(2);
+  kernel.target.wave32 = chip.family() >= isa::Family::kGfx10 && draw.one_in(2);
   Generator(kernel, draw).run();
   return kernel;
 }

@@ -106,6 +106,7 @@ class Generator : InstructionWriter {
   }
   void scalar_load();
   void scalar_store();
+  uint32_t unified_format();
   uint32_t record_descriptor(bool out, const Field& field, uint32_t count);
   void record_access();
   void byte_range_load();

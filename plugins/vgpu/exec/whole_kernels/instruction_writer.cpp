@@ -18,7 +18,7 @@ bool InstructionWriter::put(Words words) {
   if (words.empty()) return false;
   isa::Instruction in;
   if (isa::decode(encoder_.target(), words.data(), words.size(), in) == isa::DecodeStatus::kOk) {
-    for (const isa::Operand* operand : {&in.dst[0], &in.dst[1], &in.vdst}) {
+    for (const isa::Operand* operand : {&in.dst[0], &in.dst[1], &in.second_dst, &in.vdst}) {
       if (!operand->is_vgpr()) continue;
       const uint32_t dwords = in.lacks_registers ? kMaxImageRegisters : operand->dwords;
       for (uint32_t i = operand->vgpr(); i < operand->vgpr() + dwords && i < 256; ++i) {
@@ -61,7 +61,7 @@ void InstructionWriter::v_add_co(uint32_t dst, uint32_t a, uint32_t b) {
 }
 
 void InstructionWriter::v_addc(uint32_t dst, uint32_t a, uint32_t b) {
-  if (is_gfx10() && draw_.one_in(2)) {  // as compilers do for the last carry
+  if (is_rdna() && draw_.one_in(2)) {  // as compilers do for the last carry
     put(encoder_.vop3(op("v_addc_u32"), dst, a, v(b), isa::code::kVccLo, isa::code::kNull));
     return;
   }
@@ -69,7 +69,7 @@ void InstructionWriter::v_addc(uint32_t dst, uint32_t a, uint32_t b) {
 }
 
 void InstructionWriter::v_add(uint32_t dst, uint32_t a, uint32_t b) {
-  if (is_gfx10() && draw_.one_in(8)) {
+  if (is_rdna() && draw_.one_in(8)) {
     put(encoder_.vop3(op("v_add_co_u32"), dst, a, v(b), 0, isa::code::kNull));
     return;
   }
@@ -123,7 +123,9 @@ void InstructionWriter::v_cmp(const char* op_name, uint32_t a, uint32_t b) {
   put(encoder_.vopc(op(op_name), a, b));
 }
 
-void InstructionWriter::flat_scratch() {
+void InstructionWriter::flat_scratch(uint32_t group_ids) {
+  if (is_gfx11()) return;
+  put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + group_ids));
   const uint32_t offset = sgpr::kScratchOffset, init = kFlatScratchInit;
   if (is_gfx8()) {
     put(encoder_.sop2(op("s_add_u32"), init, init, offset));
@@ -134,7 +136,7 @@ void InstructionWriter::flat_scratch() {
   const uint32_t to = is_gfx9() ? 102 : init;
   put(encoder_.sop2(op("s_add_u32"), to, init, offset));
   put(encoder_.sop2(op("s_addc_u32"), to + 1, init + 1, inline_integer(0)));
-  if (is_gfx10()) {
+  if (is_rdna()) {
     put(encoder_.sopk(op("s_setreg_b32"), to, 31u << 11 | 20));
     put(encoder_.sopk(op("s_setreg_b32"), to + 1, 31u << 11 | 21));
   }
@@ -149,7 +151,7 @@ void InstructionWriter::wait() {
 
 void InstructionWriter::wait_for_some() {
   const uint32_t max_count = draw_.one_in(2) ? 0 : draw_.below(6);
-  if (is_gfx10() && draw_.one_in(4)) {
+  if (is_rdna() && draw_.one_in(4)) {
     put(encoder_.sopk(op(one_of({"s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_vscnt"})),
                       isa::code::kNull, max_count));
     return;
@@ -164,7 +166,8 @@ void InstructionWriter::wait_for_some() {
 // Returns SIMM16 of s_waitcnt for the counters of vector memory, and of LDS and scalar memory.
 uint32_t InstructionWriter::counters(uint32_t vector, uint32_t others) const {
   vector = std::min(vector, is_gfx8() ? 15u : 63u);
-  others = std::min(others, is_gfx10() ? 63u : 15u);
+  others = std::min(others, is_rdna() ? 63u : 15u);
+  if (is_gfx11()) return 7 | others << 4 | vector << 10;
   constexpr uint32_t kNoExports = 7 << 4;
   return (vector & 15) | kNoExports | others << 8 | vector >> 4 << 14;
 }

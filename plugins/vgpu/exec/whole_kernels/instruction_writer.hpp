@@ -48,7 +48,9 @@ class InstructionWriter {
 
   bool is_gfx8() const { return encoder_.target().family() == isa::Family::kGfx8; }
   bool is_gfx9() const { return encoder_.target().family() == isa::Family::kGfx9; }
-  bool is_gfx10() const { return encoder_.target().family() == isa::Family::kGfx10; }
+  bool is_gfx11() const { return encoder_.target().family() == isa::Family::kGfx11; }
+  bool is_rdna() const { return encoder_.target().family() >= isa::Family::kGfx10; }
+  bool flat_has_offset() const { return is_gfx9() || is_gfx11(); }
   void s_mov(uint32_t dst, uint32_t value);
   void v_mov(uint32_t dst, uint32_t source) { put(encoder_.vop1(op("v_mov_b32"), dst, source)); }
   void v_const(uint32_t dst, uint32_t value);
@@ -64,8 +66,9 @@ class InstructionWriter {
   /// Emits a wait. Following statements work whether or not loads have completed.
   void wait();
   void wait_for_some();
-  /// Initialises FLAT_SCRATCH from the initial registers and sgpr::kScratchOffset.
-  void flat_scratch();
+  /// Copies the wave's offset in scratch, which has the SGPR after the work-group's ids, and initialises
+  /// FLAT_SCRATCH. gfx11 does the latter at launch, and has no offset.
+  void flat_scratch(uint32_t group_ids);
 
   static constexpr uint32_t kNoWait = ~0u;
   uint32_t counters(uint32_t vector, uint32_t others) const;

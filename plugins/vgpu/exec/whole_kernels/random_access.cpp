@@ -26,8 +26,9 @@ bool is_excluded(const isa::tables::Row& row) {
   const bool moves = shape.encoding == Encoding::kMubuf || shape.encoding == Encoding::kGlobal ||
                      shape.encoding == Encoding::kScratch;
   if (moves && (row.value & shape.mask & to_lds) != 0) return true;
+  if (shape.has(isa::tables::flag::kNamesLds)) return true;
   const std::string_view name = isa::name(row.op);
-  for (const char* part : {"gws", "ordered", "lds_dword", "probe", "time"}) {
+  for (const char* part : {"gws", "ordered", "lds_dword", "probe", "time", "bvh_stack", "gs_reg"}) {
     if (name.find(part) != std::string_view::npos) return true;
   }
   return false;
@@ -90,11 +91,15 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
   set(40, 8, data());
   set(48, 8, data());
   set(56, 8, data());
-  const bool is_gfx8 = target_.family() == Family::kGfx8, is_gfx10 = target_.family() == Family::kGfx10;
+  const bool is_gfx8 = target_.family() == Family::kGfx8, is_gfx10 = target_.family() == Family::kGfx10,
+             is_gfx11 = target_.family() == Family::kGfx11;
+  const isa::tables::FieldPositions& positions =
+      isa::tables::field_positions(target_.family(), shape.encoding);
+  const auto set_flag = [&](isa::tables::Field field, bool value) { set(field.low, field.width, value); };
   switch (shape.encoding) {
     case Encoding::kDs: {
       set(32, 8, registers.slot);
-      set(is_gfx10 ? 17 : 16, 1, 0);  // not GDS
+      set_flag(positions.gds, false);
       if (memory != nullptr && memory->pair) {
         const uint32_t slot_bytes = AccessRegisters::kBytes * registers.items;
         const uint32_t far_stride = memory->far_pair ? slot_bytes / (64 * bytes) : 1;
@@ -114,10 +119,11 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
       const auto has_no_offset = [&](Encoding encoding) {
         return is_gfx8 || (is_gfx10 && encoding == Encoding::kFlat);
       };
-      if (!is_gfx8) set(13, 1, 0);  // not to LDS
-      const uint32_t no_saddr = is_gfx10 ? isa::code::kNull : 0x7fu;
+      if (!is_gfx8 && !is_gfx11) set(13, 1, 0);  // not to LDS
+      const uint32_t no_saddr =
+          target_.family() >= Family::kGfx10 ? encoder_.field_of(isa::code::kNull) : 0x7fu;
       if (!is_gfx8) set(48, 7, no_saddr);
-      set(0, is_gfx10 ? 12 : 13,
+      set(0, positions.offset.width,
           has_no_offset(shape.encoding) ? 0 : offset_in_place(AccessRegisters::kBytes));
       if (shape.encoding == Encoding::kGlobal && memory->addtid) {
         set(48, 7, registers.wave_place);
@@ -128,18 +134,20 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
         const bool by_scalar = draw.one_in(2);
         set(32, 8, registers.scratch_offset);
         if (by_scalar) set(48, 7, registers.scratch_scalar);
+        if (is_gfx11) set(55, 1, !by_scalar);  // whether the address has the VGPR
       }
       break;
     }
     case Encoding::kMubuf:
     case Encoding::kMtbuf: {
-      const bool is_scratch = shape.encoding == Encoding::kMubuf && draw.one_in(3);
+      const bool is_scratch = !is_gfx11 && shape.encoding == Encoding::kMubuf && draw.one_in(3);
       set(0, 12, offset_in_place(AccessRegisters::kBytes));
-      set(12, 2, 1);                                          // OFFEN
-      if (shape.encoding == Encoding::kMubuf) set(16, 1, 0);  // not to LDS
+      set_flag(positions.offen, true);
+      set_flag(positions.idxen, false);
+      if (shape.encoding == Encoding::kMubuf && !is_gfx11) set(16, 1, 0);  // not to LDS
       set(32, 8, is_scratch ? registers.scratch_offset : registers.offset);
       set(48, 5, (is_scratch ? registers.scratch_resource : registers.resource) / 4);
-      set(55, 1, 0);  // TFE
+      set_flag(positions.tfe, false);
       set(56, 8, is_scratch ? registers.scratch_wave : isa::code::kZero);
       break;
     }
@@ -168,8 +176,8 @@ Words RandomAccess::scalar(Op op, Draw& draw, const AccessRegisters& registers) 
   }
   Words words = is_buffer ? encoder_.smem(op, to, registers.resource, 0, registers.wave_offset)
                           : encoder_.smem(op, to, registers.wave_place, 0);
-  constexpr uint32_t kGlc = 1 << 16;
-  if (memory.verb == Verb::kAtomic && !words.empty() && draw.one_in(2)) words[0] |= kGlc;
+  if (memory.verb == Verb::kAtomic && !words.empty() && draw.one_in(2))
+    words[0] |= encoder_.glc(Encoding::kSmem);
   return words;
 }
 

@@ -77,7 +77,27 @@ constexpr uint32_t kDpp8 = 233, kDpp8FetchInactive = 234;  // in the SRC0 field
 constexpr uint32_t kFirstMissingVgpr = 64;                 // generated kernels have fewer VGPRs
 
 bool has_null(const isa::Target& target) {
-  return target.family() == isa::Family::kGfx10;
+  return target.family() >= isa::Family::kGfx10;
+}
+
+bool is_half(const isa::tables::OperandShape& operand) {
+  return operand.type == isa::Type::kB16 || operand.type == isa::Type::kI16 ||
+         operand.type == isa::Type::kU16 || operand.type == isa::Type::kF16;
+}
+
+uint32_t dpp_control(Draw& draw) {
+  static constexpr uint32_t kControls[] = {0x1b,  0xb1,  0x4e,  0xe4,  0x101, 0x10f, 0x111, 0x118,
+                                           0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c, 0x140, 0x141,
+                                           0x142, 0x143, 0x150, 0x155, 0x161, 0x16f};
+  return draw.one_in(4) ? draw.below(256) : kControls[draw.below(std::size(kControls))];
+}
+
+// The lanes of VOP3 with DPP: the source and its control, or the eight lanes.
+uint32_t third_dword(const isa::tables::Shape& shape, Draw& draw, uint32_t vgpr) {
+  if (shape.dwords != 3) return 0;
+  if (shape.has(isa::tables::flag::kDpp8)) return static_cast<uint32_t>(draw.bits()) << 8 | vgpr;
+  constexpr uint32_t kFlags = 0xff04'0000;  // the masks, and FETCH_INACTIVE
+  return (static_cast<uint32_t>(draw.bits()) & kFlags) | dpp_control(draw) << 8 | vgpr;
 }
 
 bool reads_lanes(Op op) {
@@ -88,7 +108,8 @@ bool reads_lanes(Op op) {
 
 }  // namespace
 
-RandomAlu::RandomAlu(const isa::Target& target) : target_(target) {
+RandomAlu::RandomAlu(const isa::Target& target)
+    : target_(target), null_(Encoder(target).field_of(isa::code::kNull)) {
   const std::set<std::string_view> common(std::begin(kCommon), std::end(kCommon));
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
@@ -103,7 +124,8 @@ RandomAlu::RandomAlu(const isa::Target& target) : target_(target) {
     if (is_excluded(op)) continue;
     if (is_scalar) scalar_.push_back(row);
     if (is_vector) vector_.push_back(row);
-    if (is_vector && !has_modifiers && common.contains(isa::name(op))) common_.push_back(row);
+    const bool is_plain = is_vector && !has_modifiers && shape.encoding != Encoding::kVopd;
+    if (is_plain && common.contains(isa::name(op))) common_.push_back(row);
   }
 }
 
@@ -166,7 +188,7 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
     if (registers.sgprs < kFlatScratchSgpr && draw.one_in(32))
       return registers.sgprs + draw.below(kFlatScratchSgpr - registers.sgprs);
     if (draw.one_in(6)) return isa::code::kVccLo;
-    if (has_null(target_) && draw.one_in(16)) return isa::code::kNull;
+    if (has_null(target_) && draw.one_in(16)) return null_;
     return registers.first_sgpr + draw.below(registers.end_sgpr - registers.first_sgpr);
   };
   const auto constant = [&]() -> uint32_t {
@@ -185,6 +207,8 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
     return draw.one_in(3) ? constant() : draw.one_in(24) ? isa::code::kExecLo : sgpr();
   };
   const auto source = [&]() -> uint32_t { return draw.below(4) != 0 ? v(any_vgpr()) : scalar_source(); };
+  constexpr uint32_t kHigh = 0x80;  // VOP1, VOP2 and VOPC of gfx11: the upper half of a VGPR
+  uint32_t dpp = 0;                 // the third dword of VOP3
   switch (shape.encoding) {
     case Encoding::kSop1:
       set(16, 7, sgpr());
@@ -209,11 +233,13 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
       if (shape.encoding == Encoding::kVop1 && shape.dst[0].file == isa::tables::File::kScalar)
         set(17, 8, sgpr());
       if (shape.dwords == 2) set(32, 8, any_vgpr());
+      if (shape.has(flag::kTrue16)) {
+        if (is_half(shape.dst[0]) && draw.one_in(2)) fields |= uint64_t{kHigh} << 17;
+        if (is_half(shape.src[0]) && draw.one_in(2)) fields |= uint64_t{kHigh} << (shape.dwords == 2 ? 32 : 0);
+        if (is_half(shape.src[1]) && draw.one_in(2)) fields |= uint64_t{kHigh} << 9;
+      }
       if (shape.has(flag::kDpp)) {
-        static constexpr uint32_t kControls[] = {0x1b,  0xb1,  0x4e,  0xe4,  0x101, 0x10f, 0x111, 0x118,
-                                                 0x121, 0x12f, 0x130, 0x134, 0x138, 0x13c, 0x140, 0x141,
-                                                 0x142, 0x143, 0x150, 0x155, 0x161, 0x16f};
-        set(40, 9, draw.one_in(4) ? draw.below(256) : kControls[draw.below(std::size(kControls))]);
+        set(40, 9, dpp_control(draw));
         if (!draw.one_in(3)) set(56, 8, 0xff);
         if (draw.one_in(2)) set(52, 4, 0);
       }
@@ -229,6 +255,16 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
       if (draw.one_in(2)) set(59, 5, 0);
       if (draw.one_in(2) && shape.dst[1].file == isa::tables::File::kNone) set(8, 3, 0);
       if (!draw.one_in(4)) set(15, 1, 0);
+      dpp = third_dword(shape, draw, any_vgpr());
+      if (shape.has(flag::kDpp8)) set(32, 9, draw.one_in(2) ? kDpp8 : kDpp8FetchInactive);
+      break;
+    case Encoding::kVopd:
+      set(0, 9, source());
+      set(9, 8, any_vgpr());
+      set(32, 9, source());
+      set(41, 8, any_vgpr());
+      set(49, 7, data_vgpr() / 2);
+      set(56, 8, data_vgpr());
       break;
     case Encoding::kVop3p:
       set(0, 8, data_vgpr());
@@ -236,13 +272,16 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
       set(41, 9, source());
       set(50, 9, source());
       if (!draw.one_in(4)) set(15, 1, 0);
+      dpp = third_dword(shape, draw, any_vgpr());
+      if (shape.has(flag::kDpp8)) set(32, 9, draw.one_in(2) ? kDpp8 : kDpp8FetchInactive);
       break;
     default:
       return false;
   }
   const uint64_t bits = entry.value | (fields & shape.live & ~shape.mask);
-  words = {static_cast<uint32_t>(bits), shape.dwords == 2 ? static_cast<uint32_t>(bits >> 32) : draw.value(),
+  words = {static_cast<uint32_t>(bits), shape.dwords >= 2 ? static_cast<uint32_t>(bits >> 32) : draw.value(),
            draw.value(), draw.value()};
+  if (shape.dwords == 3) words[2] = dpp;
   isa::Instruction in;
   if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk || in.row != row)
     return false;
@@ -260,7 +299,7 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
            (operand.code == isa::code::kNull && has_null(target_)) ||
            (operand.code >= isa::code::kVccLo && end <= isa::code::kVccHi + 1u);
   };
-  for (const isa::Operand& operand : in.dst) {
+  for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.second_dst}) {
     if (!operand.exists()) continue;
     if (operand.is_vgpr()) {
       const bool exists =
@@ -272,7 +311,8 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
       return false;
     }
   }
-  for (const isa::Operand& operand : in.src) {
+  for (const isa::Operand& operand : {in.src[0], in.src[1], in.src[2], in.second_src[0], in.second_src[1],
+                                      in.second_src[2]}) {
     if (!operand.exists()) continue;
     if (operand.is_agpr()) return false;
     if (operand.is_vgpr()) {

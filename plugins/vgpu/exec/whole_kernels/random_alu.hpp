@@ -42,6 +42,7 @@ class RandomAlu {
   bool is_allowed(const isa::Instruction& in, const Registers& registers) const;
 
   isa::Target target_;
+  uint32_t null_;  // NULL in fields of instructions
   Rows common_, vector_, scalar_, narrows_;
 };
 

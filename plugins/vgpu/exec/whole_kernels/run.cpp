@@ -14,6 +14,7 @@
 #include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
 #include "plugins/vgpu/exec/whole_kernels/model_run.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {
@@ -97,13 +98,19 @@ void Runner::reset(const Kernel&) {
 
 namespace {
 
+// Returns the number of VGPRs with the work-item's ids.
+uint32_t rows_of_ids(const isa::Target& target, uint32_t rsrc2) {
+  return isa::traits_of(target).packs_work_item_ids ? 1 : (rsrc2 >> 11 & 3) + 1;
+}
+
 // Zeroes LDS, scratch and all registers except the initial ones.
-void clear(const Launch& launch, WorkGroup& group, std::byte* scratch) {
+void clear(const isa::Target& target, const Launch& launch, WorkGroup& group, std::byte* scratch) {
   const Dispatch& dispatch = launch.dispatch();
   const RegisterLayout& layout = launch.layout();
-  const uint32_t rsrc2 = dispatch.pgm_rsrc2;
-  const uint32_t id_rows = (rsrc2 >> 11 & 3) + 1;
-  uint32_t sgprs = dispatch.user_sgpr_count + (rsrc2 & 1);
+  const isa::Traits& traits = isa::traits_of(target);
+  const bool keeps_flat_scratch = traits.has_launched_flat_scratch;
+  const uint32_t rsrc2 = dispatch.pgm_rsrc2, id_rows = rows_of_ids(target, rsrc2);
+  uint32_t sgprs = dispatch.user_sgpr_count + (keeps_flat_scratch ? 0 : rsrc2 & 1);
   for (int i = 0; i < 3; ++i) sgprs += rsrc2 >> (7 + i) & 1;
   std::memset(group.lds, 0, group.lds_bytes);
   for (uint32_t w = 0; w < launch.waves_per_group(); ++w) {
@@ -111,7 +118,7 @@ void clear(const Launch& launch, WorkGroup& group, std::byte* scratch) {
     uint32_t* const scalars = wave.scalars();
     std::fill(scalars + sgprs, scalars + isa::code::kVccLo, 0);
     std::fill(scalars + isa::code::kVccLo + 2, scalars + isa::code::kExecLo, 0);
-    std::fill(scalars + kFlatScratchSlot, scalars + kFlatScratchSlot + 2, 0);
+    if (!keeps_flat_scratch) std::fill(scalars + kFlatScratchSlot, scalars + kFlatScratchSlot + 2, 0);
     std::memset(wave.registers + layout.vgpr_offset(id_rows), 0,
                 size_t{layout.vgprs - id_rows} * layout.row_bytes());
     if (scratch != nullptr) std::memset(scratch + wave.scratch_offset, 0, dispatch.scratch_wave_bytes);
@@ -133,7 +140,7 @@ bool reads_only_what_is_written(const Kernel& kernel, const Launch& launch, std:
   if (!graph) return false;
   const isa::Registers live = analysis::liveness_of(*graph).before[graph->blocks[graph->entry].first];
   const uint32_t rsrc2 = launch.dispatch().pgm_rsrc2;
-  for (uint32_t v = (rsrc2 >> 11 & 3) + 1; v < 256; ++v) {
+  for (uint32_t v = rows_of_ids(kernel.target, rsrc2); v < 256; ++v) {
     if (live.vgprs[v]) return false;
   }
   uint32_t sgprs = launch.dispatch().user_sgpr_count;
@@ -237,7 +244,7 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
       FloatEnvironment environment(path.level != SimdLevel::kBaseline);
       for (uint64_t index = 0; index < launch->groups() && failure.empty(); index = group.index() + 1) {
         group.start(index, needs_no_clear ? launch->groups() : index + 1);
-        clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
+        clear(kernel.target, *launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
         if (path.compiled) compile(code, variant_of_mode(kernel.mode));
         Group::Outcome outcome = Group::Outcome::kTurnOver;
         const auto continues = [&] {

@@ -86,7 +86,7 @@ TEST_P(WholeKernels, EveryInstructionAgreesOnAllPaths) {
   RunOptions options;
   // These chips have the most encodings and operations. Compilation takes most of the time.
   const std::string name = isa::name(chip);
-  const bool is_compiled = name == "gfx900" || name == "gfx1030";
+  const bool is_compiled = name == "gfx900" || name == "gfx1030" || name == "gfx1100";
   if (!is_compiled) options.paths = paths(false);
   for (const Kernel& kernel : generate_every_instruction(chip, 1)) {
     for (const Item& item : kernel.items) {
@@ -105,7 +105,7 @@ TEST_P(WholeKernels, EveryInstructionAgreesOnAllPaths) {
   for (const uint16_t row : missing) ADD_FAILURE() << "none of " << isa::name(isa::tables::rows()[row].op);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030"),
+INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100"),
                          [](const auto& chip) { return std::string(chip.param); });
 
 TEST(WholeKernelRegressions, AgreeOnAllPaths) {
