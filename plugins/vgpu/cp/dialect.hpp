@@ -21,7 +21,7 @@ struct TmpringLayout {
   bool counts_engine;  ///< The waves are those of a shader engine, not of an XCC.
 
   uint32_t wave_bytes(uint32_t tmpring) const { return (tmpring >> 12 & size_mask) * unit; }
-  /// Of an XCC with so many shader engines.
+  /// Of an XCC. `shader_engines`: their number.
   uint32_t waves(uint32_t tmpring, uint32_t shader_engines) const {
     return (tmpring & 0xfff) * (counts_engine ? shader_engines : 1);
   }
