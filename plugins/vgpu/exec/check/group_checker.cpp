@@ -65,8 +65,7 @@ void GroupChecker::start_races(const Launch& launch) {
   launch_races_ = races;
   std::fill(std::begin(known_sites_), std::end(known_sites_), KnownSite{});
   std::fill(std::begin(known_chunks_), std::end(known_chunks_), KnownChunk{});
-  lds_lines_.clear();
-  lds_lines_.resize((group_->lds_bytes + LaunchRaces::kLineBytes - 1) / LaunchRaces::kLineBytes);
+  lds_races_.start(group_->lds_bytes);
   const bool has_number = launch.groups() <= race::kMostGroups;
   if (!has_number) {
     findings_.note_unchecked(
@@ -85,8 +84,21 @@ void GroupChecker::start_group() {
   lds_locations_.clear();
   synchronizes_ = false;
   std::fill(std::begin(has_loaded_), std::end(has_loaded_), false);
-  if (launch_->groups() <= race::kMostGroups) return;
-  for (RaceLine& line : lds_lines_) line.clear();  // Records do not tell the work-groups apart.
+  lds_races_.start_group(launch_->groups() <= race::kMostGroups);
+}
+
+void GroupChecker::use_lds_lines() {
+  lds_races_.use_lines([&](uint32_t wave, uint32_t site) {
+    return RaceAccess::record_of(group_->place, wave, clocks_.own(wave), site, false);
+  });
+}
+
+// The first wave continues after a barrier.
+void GroupChecker::pass_barrier() {
+  const uint32_t waves = std::exchange(arrived_, 0);
+  if (waves != group_->all_waves()) use_lds_lines();
+  clocks_.join(waves);
+  lds_races_.pass_barrier();
 }
 
 RawFinding* GroupChecker::find(Tool tool, Problem problem, Severity severity, const Wave& wave,
@@ -116,7 +128,7 @@ RawFinding* GroupChecker::find(Tool tool, Problem problem, Severity severity, co
 void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site) {
   const uint32_t w = wave.id_in_group;
   if (group_->place != place_) start_group();
-  if ((arrived_ >> w & 1) != 0) clocks_.join(std::exchange(arrived_, 0));  // The barrier has released it.
+  if ((arrived_ >> w & 1) != 0) pass_barrier();
   sites_[w] = op;
   may_acquire_[w] = (site & kSiteAcquires) != 0;
   const bool completes_acquire = (site & kSiteInvalidates) != 0 && has_loaded_[w];
@@ -129,6 +141,7 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
           "have ordered them");
     }
     synchronizes_ = true;
+    use_lds_lines();
     clocks_.acquire_all(w);
   }
   // Lanes that missed a barrier and are active again had not ended: the barrier was divergent.
@@ -148,7 +161,7 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
 void GroupChecker::reach_barrier(const MicroOp* op, const Wave& wave, uint64_t exec) {
   const uint32_t w = wave.id_in_group;
   const MicroOp* const other = std::exchange(group_->barrier, op);
-  arrived_ |= 1u << w;
+  if (options_.has(Tool::kRaces)) arrived_ |= 1u << w;
   if (!options_.has(Tool::kSync)) return;
   if (const uint64_t missing = wave.launched_exec & ~exec; missing != 0) {
     awaited_[w] |= missing;
@@ -347,9 +360,10 @@ LaneRun run_from(const LaneAccesses& accesses, uint32_t first) {
   constexpr uint32_t kBlock = 8;
   uint32_t end = first + 1;
   for (; end + kBlock <= most; end += kBlock) {
-    bool all = true;
-    for (uint32_t i = 0; i < kBlock; ++i) all &= matches(end + i);
-    if (!all) break;
+    uint64_t expected[kBlock], differences = 0;  // in a form that GCC vectorizes
+    for (uint32_t i = 0; i < kBlock; ++i) expected[i] = start + (end - first + i) * step;
+    for (uint32_t i = 0; i < kBlock; ++i) differences |= accesses.at[end + i] ^ expected[i];
+    if (differences != 0) break;
   }
   while (end < most && matches(end)) ++end;
   return {end, is_same};
@@ -376,7 +390,7 @@ void GroupChecker::for_each_part(const LaneAccesses& accesses, NoteDword note_dw
     const auto lane_at = [&](uint64_t dword) {
       return is_same ? first : first + static_cast<uint32_t>((dword - start) / dwords);
     };
-    const uint32_t step = !is_same && std::has_single_bit(dwords) && dwords <= 4 ? dwords : 0;
+    const uint32_t step = !is_same && (dwords == 1 || dwords == 2 || dwords == 4) ? dwords : 0;
     for (uint64_t dword = start; dword != end;) {
       if (dword % RaceLine::kDwords == 0 && end - dword >= RaceLine::kDwords) {
         note_line(dword, lane_at(dword), step);
@@ -393,6 +407,11 @@ template <bool kLds>
 void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
   if (accesses.lanes == 0) return;
   const uint32_t w = wave.id_in_group;
+  const uint32_t site = site_number(sites_[w]);
+  if (kLds && lds_races_.is_plain()) {
+    if (lds_races_.note(accesses, w, site)) return;
+    use_lds_lines();
+  }
   const bool is_operation = accesses.kind == AccessKind::kAtomic;
   const bool is_atomic = is_operation || (!kLds && may_acquire_[w] && accesses.kind == AccessKind::kRead);
   if (kLds && is_operation) synchronize(w, accesses, true);
@@ -400,13 +419,13 @@ void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
   access.kind = accesses.kind;
   access.is_lds = kLds;
   access.may_be_ordered = synchronizes_;
-  access.record = RaceAccess::record_of(group_->place, w, clocks_.own(w), site_number(sites_[w]), is_atomic);
+  access.record = RaceAccess::record_of(group_->place, w, clocks_.own(w), site, is_atomic);
   access.clock = &clocks_.of(w);
   [[maybe_unused]] LaunchRaces::LockedPage locked;
   const auto with_line = [&](uint64_t dword, auto visit) {
     const uint64_t line = dword / RaceLine::kDwords;
     if constexpr (kLds) {
-      if (line < lds_lines_.size()) visit(lds_lines_[line]);
+      if (RaceLine* const found = lds_races_.line(line)) visit(*found);
     } else {
       constexpr uint64_t kLines = LaunchRaces::kPageBytes / LaunchRaces::kLineBytes;
       LaunchRaces::Page* const page = page_of(dword * 4);
@@ -445,7 +464,7 @@ void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
 void GroupChecker::synchronize(uint32_t wave, const LaneAccesses& accesses, bool acquires) {
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t) {
-      if (dword / RaceLine::kDwords >= lds_lines_.size()) return;
+      if (lds_races_.line(dword / RaceLine::kDwords) == nullptr) return;
       WaveClocks::Clock& location = lds_locations_[dword];
       acquires ? clocks_.acquire(wave, location) : clocks_.release(wave, location);
     });

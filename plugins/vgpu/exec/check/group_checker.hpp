@@ -18,6 +18,7 @@
 #include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/check/init_checker.hpp"
 #include "plugins/vgpu/exec/check/launch_races.hpp"
+#include "plugins/vgpu/exec/check/lds_races.hpp"
 #include "plugins/vgpu/exec/check/race_cells.hpp"
 #include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
@@ -106,6 +107,9 @@ class GroupChecker final : private UndefinedUseListener {
   void synchronize(uint32_t wave, const LaneAccesses& accesses, bool acquires);
   bool writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier, uint64_t dword,
                          uint32_t lane) const;
+  /// The waves are ordered by more than barriers of all waves.
+  void use_lds_lines();
+  void pass_barrier();
   uint32_t site_number(const MicroOp* op);
   LaunchRaces::Page* page_of(uint64_t va);
   /// Counts a finding at the wave's present instruction, or at `kind_pc`. Returns a new RawFinding to be
@@ -139,7 +143,7 @@ class GroupChecker final : private UndefinedUseListener {
   uint32_t arrived_ = 0;  // waves (bits) that have reached a barrier and not executed an instruction after it
   bool checks_memory_races_ = false;
   WaveClocks clocks_;
-  std::vector<RaceLine> lds_lines_;
+  LdsRaces lds_races_;
   std::unordered_map<uint64_t, WaveClocks::Clock> lds_locations_;  // of atomic operations, by dword
   std::shared_ptr<LaunchRaces> launch_races_;
   struct KnownSite {

@@ -158,10 +158,12 @@ class RaceLine {
     whole_ = {};
     cells_.reset();
   }
+  /// Returns the cell of a dword. Null: the host has no memory.
+  RaceCell* cell(uint32_t dword) { return cells_ == nullptr && !divide() ? nullptr : &cells_[dword]; }
   /// Notes an access to a dword, or to bytes of it.
   EarlierAccess note(const RaceAccess& access, uint32_t dword, uint64_t record) {
-    if (cells_ == nullptr && !divide()) return {};
-    return cells_[dword].note(access, record);
+    RaceCell* const own = cell(dword);
+    return own == nullptr ? EarlierAccess{} : own->note(access, record);
   }
 
  private:

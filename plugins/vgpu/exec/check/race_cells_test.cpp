@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plugins/vgpu/exec/check/launch_races.hpp"
+#include "plugins/vgpu/exec/check/lds_races.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -214,6 +215,66 @@ TEST_F(RaceLines, WholeLineRacesWithDword) {
   EXPECT_FALSE(accesses_dword(AccessKind::kWrite, 0, 5));
   EXPECT_FALSE(accesses_dword(AccessKind::kRead, 1, 6));
   EXPECT_TRUE(accesses_all(AccessKind::kRead, 1));
+}
+
+class LdsRacesTest : public testing::Test {
+ protected:
+  LdsRacesTest() {
+    races.start(256);
+    races.start_group(true);
+  }
+  /// Two lanes access adjacent elements.
+  bool note(AccessKind kind, uint32_t wave, uint64_t at, uint32_t bytes = 4) {
+    LaneAccesses accesses;
+    accesses.kind = kind;
+    accesses.bytes = bytes;
+    accesses.lanes = 3;
+    accesses.at[0] = at;
+    accesses.at[1] = at + bytes;
+    return races.note(accesses, wave, 7);
+  }
+  LdsRaces races;
+};
+
+TEST_F(LdsRacesTest, FindsConflictsBetweenBarriers) {
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+  EXPECT_FALSE(note(AccessKind::kRead, 1, 20));
+  EXPECT_FALSE(note(AccessKind::kWrite, 1, 20));
+  EXPECT_TRUE(note(AccessKind::kRead, 0, 16)) << "the same wave";
+  races.pass_barrier();
+  EXPECT_TRUE(note(AccessKind::kRead, 1, 20));
+  EXPECT_TRUE(note(AccessKind::kRead, 0, 20));
+  EXPECT_FALSE(note(AccessKind::kWrite, 0, 20));
+  EXPECT_FALSE(note(AccessKind::kWrite, 1, 20));
+}
+
+TEST_F(LdsRacesTest, NextWorkGroupIsOrdered) {
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+  races.start_group(true);
+  EXPECT_TRUE(note(AccessKind::kWrite, 1, 16));
+}
+
+TEST_F(LdsRacesTest, NeedsLinesForOtherAccesses) {
+  EXPECT_FALSE(note(AccessKind::kAtomic, 0, 16));
+  EXPECT_FALSE(note(AccessKind::kRead, 0, 16, 2));
+  EXPECT_FALSE(note(AccessKind::kRead, 0, 18));
+  EXPECT_FALSE(note(AccessKind::kRead, 0, 252)) << "past the end";
+}
+
+TEST_F(LdsRacesTest, LinesHaveAccessesSinceLastBarrier) {
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 0));
+  races.pass_barrier();
+  EXPECT_TRUE(note(AccessKind::kWrite, 2, 16));
+  races.use_lines([](uint32_t wave, uint32_t site) { return RaceAccess::record_of(0, wave, 1, site, false); });
+  EXPECT_FALSE(races.is_plain());
+  WaveClocks clocks;
+  clocks.start(4);
+  const RaceAccess access{AccessKind::kRead, true, false, RaceAccess::record_of(0, 1, 1, 8, false), &clocks.of(1)};
+  EXPECT_EQ(races.line(0)->note(access, 0, race::with_bytes(access.record, 0xf)).record, 0u);
+  const uint64_t earlier = races.line(0)->note(access, 5, race::with_bytes(access.record, 0xf)).record;
+  EXPECT_EQ(race::wave_of(earlier), 2u);
+  EXPECT_EQ(race::site_of(earlier), 7u);
+  EXPECT_EQ(race::lane_of(earlier), 1u);
 }
 
 TEST(LaunchRacesTest, SitesHaveNumbers) {
