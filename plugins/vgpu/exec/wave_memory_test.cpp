@@ -87,6 +87,7 @@ class OneAllocation final : public check::Allocations {
     found.room_bytes = UINT64_MAX - found.begin;
     return false;
   }
+  bool is_initialized(uint64_t, uint64_t&, uint64_t&) override { return false; }
   check::Allocation allocation;
   uint64_t changes = 1;
   int look_ups = 0;
