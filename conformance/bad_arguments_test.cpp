@@ -20,7 +20,6 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -387,58 +386,123 @@ struct Report {
   char accepted[1 << 15] = "";  // a line for each call that should have failed
 };
 
-template <class Result, class... Args>
-void call(const char* name, Result (*function)(Args...), std::tuple<Args...> arguments,
-          const std::string& description, bool must_fail, Report& report) {
-  ++report.calls;
-  std::snprintf(report.call, sizeof report.call, "%s, %s", name, description.c_str());
-  if constexpr (std::is_same_v<Result, hsa_status_t>) {
-    if (std::apply(function, arguments) == HSA_STATUS_SUCCESS && must_fail) {
-      const size_t used = std::strlen(report.accepted);
-      std::snprintf(report.accepted + used, sizeof report.accepted - used, "  %s\n", report.call);
-    }
-  } else {
-    std::apply(function, arguments);
+// The arguments of a call. One object type for all functions: the compiler then instantiates the loops below
+// once for each type of argument, not for each argument of 300 functions.
+class Arguments {
+ public:
+  template <class T>
+  void set(size_t index, T value) {
+    static_assert(sizeof value <= kBytes);
+    std::memcpy(values_[index], &value, sizeof value);
   }
-}
+  template <class T>
+  T get(size_t index) const {
+    T value;
+    std::memcpy(&value, values_[index], sizeof value);
+    return value;
+  }
 
-template <class Result, class... Args>
-void call_with_invalid_arguments(const char* name, Result (*function)(Args...), hsa_agent_t agent,
-                                 Report& report) {
-  if (function == nullptr) return;  // an older runtime
-  [&]<size_t... I>(std::index_sequence<I...>) {
-    TestObjects objects(agent);
-    objects.clear_memory();
-    const std::tuple<Args...> good{objects.good<Args>(name, I)...};
-    call(name, function, good, "with arguments that make sense", false, report);
-    [[maybe_unused]] const auto vary = [&]<size_t kIndex>() {
-      using T = std::tuple_element_t<kIndex, std::tuple<Args...>>;
-      TestObjects fresh(agent);
-      for (const InvalidValue<T>& bad : fresh.bad<T>(name, kIndex)) {
-        fresh.clear_memory();
-        std::tuple<Args...> arguments{fresh.good<Args>(name, I)...};
-        std::get<kIndex>(arguments) = bad.value;
-        call(name, function, arguments, "argument " + std::to_string(kIndex) + " is " + bad.description,
-             bad.must_fail, report);
-      }
-    };
-    (vary.template operator()<I>(), ...);
-  }
-  (std::index_sequence_for<Args...>());
-}
+ private:
+  static constexpr size_t kBytes = 256;  // hsa_ext_control_directives_t has 144
+  alignas(16) char values_[16][kBytes];
+};
+
+struct Function;
+
+// The functions for one type of argument.
+struct ArgumentType {
+  void (*set_good)(TestObjects& objects, std::string_view function, size_t index, Arguments& arguments);
+  void (*call_with_each_bad)(const Function& function, size_t index, hsa_agent_t agent, Report& report);
+};
 
 struct Function {
   const char* name;
-  void (*test)(hsa_agent_t, Report&);
+  void (*address)();  // null: an older runtime does not have it
+  const ArgumentType* types;
+  size_t count;
+  bool returns_status;
+  hsa_status_t (*call)(void (*address)(), const Arguments& arguments);  // success without status
+
+  void set_good(TestObjects& objects, Arguments& arguments) const {
+    for (size_t i = 0; i < count; ++i) types[i].set_good(objects, name, i, arguments);
+  }
+  void run(const Arguments& arguments, const std::string& description, bool must_fail, Report& report) const {
+    ++report.calls;
+    std::snprintf(report.call, sizeof report.call, "%s, %s", name, description.c_str());
+    if (call(address, arguments) == HSA_STATUS_SUCCESS && must_fail && returns_status) {
+      const size_t used = std::strlen(report.accepted);
+      std::snprintf(report.accepted + used, sizeof report.accepted - used, "  %s\n", report.call);
+    }
+  }
 };
 
+template <class T>
+void set_good(TestObjects& objects, std::string_view function, size_t index, Arguments& arguments) {
+  arguments.set(index, objects.good<T>(function, index));
+}
+
+template <class T>
+void call_with_each_bad(const Function& function, size_t index, hsa_agent_t agent, Report& report) {
+  TestObjects fresh(agent);
+  for (const InvalidValue<T>& bad : fresh.bad<T>(function.name, index)) {
+    fresh.clear_memory();
+    Arguments arguments;
+    function.set_good(fresh, arguments);
+    arguments.set(index, bad.value);
+    function.run(arguments, "argument " + std::to_string(index) + " is " + bad.description, bad.must_fail,
+                 report);
+  }
+}
+
+template <class Pointer>
+struct Signature;
+template <class Result, class... Args>
+struct Signature<Result (*)(Args...)> {
+  static constexpr std::array<ArgumentType, sizeof...(Args)> kTypes{
+      ArgumentType{set_good<Args>, call_with_each_bad<Args>}...};
+
+  static hsa_status_t call(void (*address)(), [[maybe_unused]] const Arguments& arguments) {
+    const auto function = reinterpret_cast<Result (*)(Args...)>(address);
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      if constexpr (std::is_same_v<Result, hsa_status_t>) {
+        return function(arguments.get<Args>(I)...);
+      } else {
+        function(arguments.get<Args>(I)...);
+        return HSA_STATUS_SUCCESS;
+      }
+    }
+    (std::index_sequence_for<Args...>());
+  }
+  static Function describe(const char* name, Result (*function)(Args...)) {
+    return {name,
+            reinterpret_cast<void (*)()>(function),
+            kTypes.data(),
+            sizeof...(Args),
+            std::is_same_v<Result, hsa_status_t>,
+            call};
+  }
+};
+
+template <class Pointer>
+Function describe(const char* name, Pointer function) {
+  return Signature<Pointer>::describe(name, function);
+}
+
 const Function kFunctions[] = {
-#define FUNCTION(name)                                                      \
-  {#name, [](hsa_agent_t agent, Report& report) {                           \
-     call_with_invalid_arguments(#name, OPTIONAL_HSA(name), agent, report); \
-   }},
+#define FUNCTION(name) describe(#name, OPTIONAL_HSA(name)),
 #include "functions.inc"
 };
+
+void call_with_invalid_arguments(const Function& function, hsa_agent_t agent, Report& report) {
+  if (function.address == nullptr) return;
+  TestObjects objects(agent);
+  objects.clear_memory();
+  Arguments good;
+  function.set_good(objects, good);
+  function.run(good, "with arguments that make sense", false, report);
+  for (size_t i = 0; i < function.count; ++i)
+    function.types[i].call_with_each_bad(function, i, agent, report);
+}
 
 // lifecycle_test.cpp tests these two.
 bool is_left_out(std::string_view name) {
@@ -463,7 +527,7 @@ TEST_P(EveryFunction, RejectsInvalidArguments) {
       const hsa_agent_t agent = all_agents().at(GetParam().index);
       for (size_t i = first; i < std::size(kFunctions); ++i) {
         report->function = i;
-        if (!is_left_out(kFunctions[i].name)) kFunctions[i].test(agent, *report);
+        if (!is_left_out(kFunctions[i].name)) call_with_invalid_arguments(kFunctions[i], agent, *report);
       }
       report->function = std::size(kFunctions);
       _exit(hsa_shut_down() == HSA_STATUS_SUCCESS && !HasFailure() ? 0 : 1);

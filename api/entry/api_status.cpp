@@ -1,4 +1,4 @@
-// Prints docs/reference/api-status.md from the list of functions: unsupported functions and aliases.
+// Prints docs/reference/api-status.md from the list of functions: those that are not supported.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -11,11 +11,6 @@ struct Unsupported {
   std::string status;
   std::string reason;
   std::string functions;
-};
-
-struct Alias {
-  const char* name;
-  const char* target;
 };
 
 std::string header_of(const std::string& group) {
@@ -31,7 +26,7 @@ struct Page {
   int unsupported_functions = 0;
   std::vector<const char*> table_only;
   std::vector<Unsupported> unsupported;
-  std::vector<Alias> aliases;
+  int aliases = 0;
 
   void add_unsupported(const char* group, const char* name, const char* status, const char* reason) {
     const std::string header = header_of(group), function = std::string("`") + name + "`";
@@ -49,28 +44,23 @@ struct Page {
     std::printf(
         "# API status\n"
         "\n"
-        "The functions of the HSA API and AMD's extensions that this version does not support, and the "
-        "aliases.\n"
+        "The functions of the HSA API and AMD's extensions that this version does not support.\n"
         "`api_status` generates this page from `api/entry/functions.inc`.\n"
         "\n"
-        "| functions | number |\n"
-        "| --- | --- |\n"
-        "| exported and working | %d |\n"
-        "| working, for tools only | %zu |\n"
-        "| aliases of exported functions | %zu |\n"
-        "| not supported | %d |\n",
-        working, table_only.size(), aliases.size(), unsupported_functions);
+        "- exported and working: %d\n"
+        "- working, for tools only: %zu\n"
+        "- aliases of exported functions: %d\n"
+        "- not supported: %d\n",
+        working, table_only.size(), aliases, unsupported_functions);
     std::puts(
         "\n"
         "## Functions that are not supported\n"
         "\n"
-        "Each returns the status that its documentation gives for an agent or a system without the feature.\n"
-        "\n"
-        "| header | functions | status | reason |\n"
-        "| --- | --- | --- | --- |");
+        "Each returns the status that its documentation gives for an agent or a system without the "
+        "feature.\n");
     for (const Unsupported& row : unsupported) {
-      std::printf("| `%s` | %s | `%s` | %s |\n", row.header.c_str(), row.functions.c_str(),
-                  row.status.c_str(), row.reason.c_str());
+      std::printf("- `%s`: %s: `%s` (%s)\n", row.header.c_str(), row.functions.c_str(), row.status.c_str(),
+                  row.reason.c_str());
     }
     std::puts(
         "\n"
@@ -82,11 +72,10 @@ struct Page {
         "\n"
         "## Aliases\n"
         "\n"
-        "These names are deprecated in `hsa.h`.\n"
-        "\n"
-        "| alias | function |\n"
-        "| --- | --- |");
-    for (const Alias& alias : aliases) std::printf("| `%s` | `%s` |\n", alias.name, alias.target);
+        "Functions whose names end in `_acquire`, `_release` or `_acq_rel` are deprecated aliases of those "
+        "in "
+        "`_scacquire`,\n"
+        "`_screlease` and `_scacq_screl`.");
   }
 };
 
@@ -101,7 +90,7 @@ int main() {
   page.add_unsupported(#table, #name, #status, reason);
 #define RIGEL_API_TABLE_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
 #define RIGEL_API_EXPORT_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
-#define RIGEL_API_ALIAS(target, result, name, parameters, arguments) page.aliases.push_back({#name, #target});
+#define RIGEL_API_ALIAS(target, result, name, parameters, arguments) ++page.aliases;
 #include "api/entry/functions.inc"
   page.print();
   return 0;

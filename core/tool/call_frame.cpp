@@ -46,7 +46,21 @@ inline bool CallFrame::call_tools_in(const CallChain& chain) noexcept {
   return call_tools_in(chain);
 }
 
-void CallFrame::call_tools_out_and_keep() noexcept {
+inline void CallFrame::call_tools_out() noexcept {
+  tool_thread.in_tool = true;
+  for (uint32_t i = entered_; i > 0;) {
+    const Visit& visit = visits_[--i];
+    Tool& tool = *visit.tool;
+    // An unloaded tool has no record of the call.
+    if (tool.generation() != visit.generation) [[unlikely]]
+      continue;
+    call_.data = visit.data;
+    tool.guarded("exit", [&] { tool.loaded().calls.exit(tool.self(), &call_); });
+  }
+  tool_thread.in_tool = false;
+}
+
+[[gnu::noinline]] void CallFrame::call_tools_out_and_keep() noexcept {
   const KeepTools keep;
   call_tools_out();
 }
@@ -55,6 +69,13 @@ bool CallFrame::enter(const CallChain& chain, bool at_any_time) noexcept {
   if (keeps_tools(at_any_time)) [[unlikely]]
     return call_tools_in_and_keep(chain);
   return call_tools_in(chain);
+}
+
+void CallFrame::exit(bool at_any_time) noexcept {
+  if (entered_ == 0) return;
+  if (keeps_tools(at_any_time)) [[unlikely]]
+    return call_tools_out_and_keep();
+  call_tools_out();
 }
 
 // A call of the application starts at the outermost layer that intercepts the function. The same call in an

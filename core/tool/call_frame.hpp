@@ -104,12 +104,7 @@ class CallFrame {
   /// must not be called. `at_any_time`: the function may be called while tools are unloaded.
   bool enter(const CallChain& chain, bool at_any_time) noexcept;
   /// Calls the exit callbacks of entered tools that request them.
-  void exit(bool at_any_time) noexcept {
-    if (entered_ == 0) return;
-    if (keeps_tools(at_any_time)) [[unlikely]]
-      return call_tools_out_and_keep();
-    call_tools_out();
-  }
+  void exit(bool at_any_time) noexcept;
 
  private:
   // A tool that has been entered and has an exit callback.
@@ -126,19 +121,7 @@ class CallFrame {
   bool call_tools_in(const CallChain& chain) noexcept;
   bool call_tools_in_and_keep(const CallChain& chain) noexcept;
   void call_tools_out_and_keep() noexcept;
-  void call_tools_out() noexcept {
-    tool_thread.in_tool = true;
-    for (uint32_t i = entered_; i > 0;) {
-      const Visit& visit = visits_[--i];
-      Tool& tool = *visit.tool;
-      // An unloaded tool has no record of the call.
-      if (tool.generation() != visit.generation) [[unlikely]]
-        continue;
-      call_.data = visit.data;
-      tool.guarded("exit", [&] { tool.loaded().calls.exit(tool.self(), &call_); });
-    }
-    tool_thread.in_tool = false;
-  }
+  void call_tools_out() noexcept;
 
   // Threads take ids in blocks, so that they do not contend for each call.
   static constexpr uint64_t kBlock = uint64_t{1} << 24;

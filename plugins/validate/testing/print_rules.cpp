@@ -1,5 +1,5 @@
 // validate_rules [--check] <docs/guide/validate.md>
-// Writes the table of rules between the two marks of the document. --check: only compares it.
+// Writes the list of rules between the two marks of the document. --check: only compares it.
 // validate_rules --tests <file>...
 // Checks that each rule has a test that breaks it and a test that keeps it, for example with V101IsBroken and
 // V101IsKept in their names.
@@ -17,11 +17,11 @@ namespace {
 constexpr std::string_view kBegin = "<!-- rules: written by validate_rules -->\n";
 constexpr std::string_view kEnd = "<!-- end of the rules -->\n";
 
-std::string table() {
-  std::string out = "\n| rule | requirement | source |\n| --- | --- | --- |\n";
+std::string list() {
+  std::string out = "\n";
   for (const validate::RuleText& rule : validate::all_rules()) {
-    out += "| V" + std::to_string(rule.number) + (rule.usual ? "" : " (on request)") + " | " +
-           std::string(rule.sentence) + " | " + std::string(rule.source) + " |\n";
+    out += "- V" + std::to_string(rule.number) + (rule.usual ? "" : " (on request)") + ": " +
+           std::string(rule.sentence) + "\n";
   }
   return out + "\n";
 }
@@ -60,14 +60,14 @@ int main(int argc, char** argv) {
   const size_t begin = text.find(kBegin);
   const size_t end = text.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos || end < begin) {
-    std::cerr << path << " has no marks for the table of the rules\n";
+    std::cerr << path << " has no marks for the list of the rules\n";
     return 1;
   }
-  const std::string renewed = text.substr(0, begin + kBegin.size()) + table() + text.substr(end);
+  const std::string renewed = text.substr(0, begin + kBegin.size()) + list() + text.substr(end);
   if (!check) {
     std::ofstream(path) << renewed;
   } else if (renewed != text) {
-    std::cerr << path << " has another table of rules: renew it by validate_rules " << path << '\n';
+    std::cerr << path << " has another list of rules: renew it by validate_rules " << path << '\n';
     return 1;
   }
   return 0;

@@ -11,5 +11,6 @@ constexpr uint32_t kAligned = 2;  ///< LDS: misaligned accesses fail. (Same bit 
 constexpr uint32_t kSigned = 4;   ///< Loads of bytes and words only, like the flags below: sign-extends.
 constexpr uint32_t kD16 = 8;
 constexpr uint32_t kHigh = 16;
+constexpr uint32_t kClearsHalf = 32;
 
 }  // namespace rigel::vgpu::exec::compiler::access_flags

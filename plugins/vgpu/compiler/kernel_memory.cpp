@@ -64,7 +64,7 @@ namespace {
 
 uint32_t flags_of(const isa::MemoryShape& shape) {
   return (shape.sign ? access_flags::kSigned : 0) | (shape.d16 ? access_flags::kD16 : 0) |
-         (shape.high ? access_flags::kHigh : 0);
+         (shape.high ? access_flags::kHigh : 0) | (shape.clears_half ? access_flags::kClearsHalf : 0);
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ bool KernelBuilder::has_one_flat_address(uint32_t node) const {
 
 void KernelBuilder::build_global_anywhere(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op, plan_.traits());
   const bool stores = shape.verb == isa::Verb::kStore;
   const unsigned dwords = shape.dwords();
   const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
@@ -152,7 +152,7 @@ void KernelBuilder::build_lds(uint32_t node) {
 
 void KernelBuilder::build_lds_anywhere(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  const isa::MemoryShape& shape = *isa::memory_shape(in.op);
+  const isa::MemoryShape& shape = *isa::memory_shape(in.op, plan_.traits());
   const bool stores = shape.verb == isa::Verb::kStore;
   const unsigned dwords = shape.dwords();
   note_place(node);

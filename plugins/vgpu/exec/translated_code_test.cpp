@@ -61,7 +61,7 @@ class HotCode : public ::testing::Test {
     key.entry_va = memory_.va;
     key.target = gfx(9, 0, 0);
     key.layout.vgprs = 8;
-    key.level = SimdLevel::kAvx2;
+    key.level = best_simd_level();
     key.compilation = Compilation::kWhenHot;
     code_ = std::make_shared<TranslatedCode>(key, bus_);
   }

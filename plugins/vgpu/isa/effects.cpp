@@ -112,10 +112,10 @@ bool adds_to_destination(Op op) {
            Op::v_mad_mixhi_f16, Op::v_fma_mixlo_f16, Op::v_fma_mixhi_f16});
 }
 
-// Loads of one half of a register, which keep the other half; also formats with an odd number of halves.
-bool loads_half(Op op) {
-  const MemoryShape* const shape = memory_shape(op);
-  return shape != nullptr && shape->verb == Verb::kLoad && shape->d16 &&
+// Loads of one half of a register that keep the other half; also formats with an odd number of halves.
+bool keeps_half(Op op, const Traits& traits) {
+  const MemoryShape* const shape = memory_shape(op, traits);
+  return shape != nullptr && shape->verb == Verb::kLoad && shape->d16 && !shape->clears_half &&
          (shape->high || shape->components == 0 || shape->components % 2 != 0);
 }
 
@@ -281,7 +281,7 @@ class Reader {
   }
 
   bool keeps_part_of_load() const {
-    return loads_half(in_.op) || in_.tfe || (in_.encoding == Encoding::kMimg && in_.d16);
+    return keeps_half(in_.op, traits_) || in_.tfe || (in_.encoding == Encoding::kMimg && in_.d16);
   }
 
   // M0 has the index.

@@ -3,6 +3,8 @@
 #include <array>
 #include <iterator>
 
+#include "plugins/vgpu/isa/traits.hpp"
+
 namespace rigel::vgpu::isa {
 namespace {
 
@@ -51,6 +53,16 @@ constexpr Row kRows[] = {
 #undef RIGEL_ATOMIC
 };
 
+// The same for chips whose D16 loads clear the other half.
+constexpr auto kClearing = [] {
+  std::array<MemoryShape, std::size(kRows)> shapes;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    shapes[i] = kRows[i].shape;
+    shapes[i].clears_half = shapes[i].d16 && shapes[i].verb == Verb::kLoad;
+  }
+  return shapes;
+}();
+
 // Index of each operation's row plus 1; 0: none.
 constexpr auto kRowOf = [] {
   std::array<uint16_t, kOpCount> rows{};
@@ -65,6 +77,13 @@ const MemoryShape* memory_shape(Op op) {
   const auto index = static_cast<size_t>(op);
   if (index >= kOpCount || kRowOf[index] == 0) return nullptr;
   return &kRows[kRowOf[index] - 1].shape;
+}
+
+const MemoryShape* memory_shape(Op op, const Traits& traits) {
+  const MemoryShape* const shape = memory_shape(op);
+  if (shape == nullptr || !traits.d16_loads_clear_half || !shape->d16 || shape->verb != Verb::kLoad)
+    return shape;
+  return &kClearing[kRowOf[static_cast<size_t>(op)] - 1u];
 }
 
 }  // namespace rigel::vgpu::isa

@@ -13,6 +13,8 @@
 
 namespace rigel::vgpu::isa {
 
+struct Traits;
+
 enum class Verb : uint8_t { kLoad, kStore, kAtomic };
 
 /// How an operation addresses memory.
@@ -70,15 +72,16 @@ struct MemoryShape {
   uint8_t bytes = 4;
   uint8_t components = 0;  ///< Number of register components of formatted loads and stores; 0: no format.
   bool sign = false;       ///< Sub-dword loads: sign-extends.
-  /// Accesses one half of the register and keeps the other. Formats: components are halves.
+  /// Accesses one half of the register. Formats: components are halves.
   bool d16 = false;
-  bool high = false;      ///< D16: the upper half.
-  bool addtid = false;    ///< The lane number is added to the address.
-  bool pair = false;      ///< DS: two addresses.
-  bool far_pair = false;  ///< DS with two offsets: they count 64 elements.
-  bool returns = false;   ///< DS atomics: returns the old value. Other atomics have GLC instead.
-  bool source2 = false;   ///< DS atomics: the operand is in LDS.
-  Atomic atomic{};        ///< Atomics only.
+  bool clears_half = false;  ///< D16 loads: the other half becomes 0. Depends on the chip.
+  bool high = false;         ///< D16: the upper half.
+  bool addtid = false;       ///< The lane number is added to the address.
+  bool pair = false;         ///< DS: two addresses.
+  bool far_pair = false;     ///< DS with two offsets: they count 64 elements.
+  bool returns = false;      ///< DS atomics: returns the old value. Other atomics have GLC instead.
+  bool source2 = false;      ///< DS atomics: the operand is in LDS.
+  Atomic atomic{};           ///< Atomics only.
 
   constexpr unsigned dwords() const { return bytes < 4 ? 1 : bytes / 4; }
   constexpr bool operator==(const MemoryShape&) const = default;
@@ -87,5 +90,8 @@ struct MemoryShape {
 /// Returns the operation's row. Null for operations that do not transfer between memory and registers
 /// (caches, permutations, counters, synchronization), and for images, which image_shapes.inc describes.
 const MemoryShape* memory_shape(Op op);
+
+/// The same, with what depends on the chip.
+const MemoryShape* memory_shape(Op op, const Traits& traits);
 
 }  // namespace rigel::vgpu::isa

@@ -32,6 +32,7 @@ constexpr Traits kVolcanicIslands{
     .image = ImageGeneration::kGfx8,
     .image_has_dimension = false,
     .packs_d16 = true,
+    .d16_loads_clear_half = false,
     .flat_scratch_is_hidden = false,
     .has_cache_scopes = false,
     .flat_scratch_counts_from_base = true,
@@ -77,8 +78,14 @@ constexpr Traits kVega = [] {
   return traits;
 }();
 
-constexpr Traits kArcturus = [] {
+constexpr Traits kVega20 = [] {
   Traits traits = kVega;
+  traits.d16_loads_clear_half = true;
+  return traits;
+}();
+
+constexpr Traits kArcturus = [] {
+  Traits traits = kVega20;
   traits.has_agprs = true;
   return traits;
 }();
@@ -142,30 +149,12 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {{8, 0, 1}, kTopaz},
-    {{8, 0, 2}, kTopaz},
-    {{8, 0, 3}, kTopaz},
-    {{8, 0, 5}, kTopaz},
-    {{8, 1, 0}, kVolcanicIslands},
-    {{9, 0, 0}, kVega},
-    {{9, 0, 2}, kVega},
-    {{9, 0, 4}, kVega},
-    {{9, 0, 6}, kVega},
-    {{9, 0, 8}, kArcturus},
-    {{9, 0, 9}, kVega},
-    {{9, 0, 10}, kAldebaran},
-    {{9, 0, 12}, kVega},
-    {{9, 4, 2}, kAquaVanjaram},
-    {{10, 1, 0}, kRdna},
-    {{10, 1, 1}, kRdna},
-    {{10, 1, 2}, kRdna},
-    {{10, 1, 3}, kRdna},
-    {{10, 3, 0}, kRdna2},
-    {{10, 3, 1}, kRdna2},
-    {{10, 3, 2}, kRdna2},
-    {{10, 3, 3}, kRdna2},
-    {{10, 3, 4}, kRdna2},
-    {{10, 3, 5}, kRdna2},
+    {{8, 0, 1}, kTopaz},           {{8, 0, 2}, kTopaz},        {{8, 0, 3}, kTopaz},  {{8, 0, 5}, kTopaz},
+    {{8, 1, 0}, kVolcanicIslands}, {{9, 0, 0}, kVega},         {{9, 0, 2}, kVega},   {{9, 0, 4}, kVega},
+    {{9, 0, 6}, kVega20},          {{9, 0, 8}, kArcturus},     {{9, 0, 9}, kVega},   {{9, 0, 10}, kAldebaran},
+    {{9, 0, 12}, kVega},           {{9, 4, 2}, kAquaVanjaram}, {{10, 1, 0}, kRdna},  {{10, 1, 1}, kRdna},
+    {{10, 1, 2}, kRdna},           {{10, 1, 3}, kRdna},        {{10, 3, 0}, kRdna2}, {{10, 3, 1}, kRdna2},
+    {{10, 3, 2}, kRdna2},          {{10, 3, 3}, kRdna2},       {{10, 3, 4}, kRdna2}, {{10, 3, 5}, kRdna2},
     {{10, 3, 6}, kRdna2},
 };
 

@@ -68,8 +68,12 @@ struct Traits {
   bool ordered_count_has_dwords;  ///< ds_ordered_count has a number of dwords.
   BufferRules buffer;
   ImageGeneration image;
-  bool image_has_dimension;     ///< Image instructions have a dimension field; otherwise resources do.
-  bool packs_d16;               ///< Two 16-bit components share a register.
+  bool image_has_dimension;  ///< Image instructions have a dimension field; otherwise resources do.
+  bool packs_d16;            ///< Two 16-bit components share a register.
+  /// A D16 load clears the other half of the register: chips whose registers have ECC (LLVM's
+  /// d16PreservesUnusedBits; Tensile's HasEccHalf, whose kernels combine two halves by OR). The gfx906 boards
+  /// report that ECC is on.
+  bool d16_loads_clear_half;
   bool flat_scratch_is_hidden;  ///< FLAT_SCRATCH is a hardware register, not two SGPRs.
   bool has_cache_scopes;        ///< sc0, sc1 and nt replace GLC, SCC and SLC of vector memory instructions.
   /// FLAT_SCRATCH has an offset in units of 256 bytes and a lane's bytes.

@@ -1,5 +1,5 @@
-// Compares the reports in docs/guide/diagnosing.md with the virtual GPU's, except for addresses, thread
-// numbers and times.
+// Compares the reports in docs/guide/diagnosing.md and more_reports.txt with the virtual GPU's, except for addresses,
+// thread numbers and times.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -49,10 +49,9 @@ std::string normalised(std::string text) {
   return text;
 }
 
-// Returns the reports on the page by error: the block after a line "<!-- report: NAME -->".
-std::map<std::string, std::string> reports_of_page() {
-  std::ifstream page(REPORTS_PAGE);
-  std::map<std::string, std::string> reports;
+// Adds the reports of a file by error: the block after a line "<!-- report: NAME -->".
+void read_reports(const char* file, std::map<std::string, std::string>& reports) {
+  std::ifstream page(file);
   std::string name;
   bool inside = false;
   for (std::string line; std::getline(page, line);) {
@@ -66,6 +65,11 @@ std::map<std::string, std::string> reports_of_page() {
       reports[name] += line + "\n";
     }
   }
+}
+
+std::map<std::string, std::string> expected_reports() {
+  std::map<std::string, std::string> reports;
+  for (const char* file : {REPORTS_PAGE, MORE_REPORTS}) read_reports(file, reports);
   return reports;
 }
 
@@ -96,8 +100,8 @@ class Reports : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(Reports, MatchDocumentation) {
   const Mistake& mistake = GetParam();
-  const auto page = reports_of_page();
-  ASSERT_TRUE(page.contains(mistake.name)) << "no report of it in " REPORTS_PAGE;
+  const auto page = expected_reports();
+  ASSERT_TRUE(page.contains(mistake.name)) << "no report of it in " REPORTS_PAGE " and " MORE_REPORTS;
   // Interpreted, and compiled if there is a compiler.
   for (const char* compiler : {"off", "beforehand"}) {
     int status = 0;
@@ -184,7 +188,7 @@ TEST_F(EndlessKernel, SigquitReportsStatusAndContinues) {
 
 TEST_F(EndlessKernel, SigquitReportsStuckQueues) {
   start({vgpu_run(), "--gpu", "gfx900"}, "stuck_queues");
-  const std::string expected = normalised(reports_of_page().at("stuck_queues"));
+  const std::string expected = normalised(expected_reports().at("stuck_queues"));
   std::string report;
   for (int i = 0; i < 1000 && normalised(report) != expected; ++i) {  // queues may not have started yet
     kill(pid_, SIGQUIT);

@@ -238,6 +238,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
     }
     value = integer ? value & 0xffff : static_cast<uint32_t>(converted(kSingle, value, {}, kHalf, {}));
     uint32_t& to = state.vgpr[first + (packed ? i / 2 : i)][lane];
+    if (d16_clears(before.target) && typed.components == 1) to = 0;
     if (typed.high || (packed && i % 2 == 1)) {
       to = (to & 0xffff) | value << 16;
     } else if (packed && typed.components == 1) {
@@ -266,7 +267,7 @@ void access_with_lds(const isa::Instruction& in, const Element& element, const B
   }
   for (unsigned i = 0; i < element.bytes && in_range; ++i)
     value |= static_cast<uint32_t>(world.read(Space::kGlobal, buffer.address(i), 1)) << 8 * i;
-  if (element.bytes < 4) value = narrow_loaded(element, value, 0);
+  if (element.bytes < 4) value = narrow_loaded(element, value, 0, state.target);
   if (in_lds) world.write(Space::kLds, lds, 4, value);
 }
 

@@ -193,7 +193,7 @@ void access(const isa::Instruction& in, const DataShare& op, const Window& windo
     case Kind::kLoad:
       if (bytes < 4) {
         const auto loaded = in_range ? static_cast<uint32_t>(world.read(window.space, place, bytes)) : 0;
-        lanes.set(0, lane, narrow_loaded(element, loaded, lanes.get(in.vdst, 0, lane)));
+        lanes.set(0, lane, narrow_loaded(element, loaded, lanes.get(in.vdst, 0, lane), state.target));
         return;
       }
       for (unsigned i = 0; i < bytes / 4; ++i) {

@@ -184,9 +184,15 @@ uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source
   return memory;
 }
 
-uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before) {
+bool d16_clears(const isa::Target& target) {
+  return target.major == 9 &&
+         (target.minor != 0 || target.stepping == 6 || target.stepping == 8 || target.stepping == 10);
+}
+
+uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before, const isa::Target& target) {
   const unsigned bits = element.bytes * 8;
   if (element.is_signed && (loaded >> (bits - 1)) != 0) loaded |= ~((1u << bits) - 1);
+  if (d16_clears(target)) before = 0;
   switch (element.part) {
     case Part::kWhole:
       return loaded;

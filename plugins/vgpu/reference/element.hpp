@@ -58,8 +58,11 @@ std::optional<Element> element_of(std::string_view mnemonic);
 uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source, uint64_t other,
                  const Rules& rules);
 
+/// Whether D16 loads clear the other half of the register. Chips whose registers have ECC do.
+bool d16_clears(const isa::Target& target);
+
 /// Returns the register's value after a load of less than four bytes.
-uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before);
+uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before, const isa::Target& target);
 uint32_t narrow_stored(const Element& element, uint32_t held);
 
 }  // namespace rigel::vgpu::exec::reference

@@ -57,7 +57,7 @@ void load_into_lds(const isa::Instruction& in, const Element& element, const Ele
   uint32_t value = 0;
   for (unsigned i = 0; i < element.bytes && location.in_range(0); ++i)
     value |= static_cast<uint32_t>(state.world.read(location.space, location.address(i), 1)) << 8 * i;
-  if (element.bytes < 4) value = narrow_loaded(element, value, 0);
+  if (element.bytes < 4) value = narrow_loaded(element, value, 0, state.target);
   const uint64_t to = static_cast<uint32_t>(static_cast<int32_t>(state.scalar[isa::code::kM0] & 0xffff) +
                                             in.offset + static_cast<int32_t>(lane) * 4);
   if (to + 4 <= state.world.lds.size()) state.world.write(Space::kLds, to, 4, value);

@@ -229,7 +229,7 @@ class Lane {
         } else if (i % 2 == 1) {
           to = (to & 0xffff) | half << 16;
         } else {
-          to = count == 1 ? (to & 0xffff0000) | half : half;
+          to = count == 1 && !d16_clears(state_.target) ? (to & 0xffff0000) | half : half;
         }
       }
     }

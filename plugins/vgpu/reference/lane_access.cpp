@@ -31,7 +31,7 @@ void access_lane(const isa::Instruction& in, const Element& element, const Eleme
     case Kind::kLoad:
       if (bytes < 4) {
         const auto loaded = location.in_range(0) ? static_cast<uint32_t>(load(0, bytes)) : 0;
-        result(0) = narrow_loaded(element, loaded, held(in.vdst, 0));
+        result(0) = narrow_loaded(element, loaded, held(in.vdst, 0), state.target);
         return;
       }
       for (unsigned n = 0; n < bytes / 4; ++n)

@@ -387,6 +387,7 @@ template <unsigned W, class T, bool kStores>
   Shape shape;
   shape.bytes = sizeof(T);
   shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kD16) != 0, shape.high = (flags & kHigh) != 0;
+  shape.clears_half = (flags & kClearsHalf) != 0;
   const uint32_t first = places[0] - origin;
   const bool is_contiguous =
       exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&

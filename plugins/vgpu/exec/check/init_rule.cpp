@@ -726,14 +726,14 @@ class Reader {
   void memory() {
     if (context_.skip_vector && in_.encoding != Encoding::kSmem) return;
     rule_.kind = Kind::kMemory;
-    const isa::MemoryShape* const shape = isa::memory_shape(in_.op);
+    const isa::MemoryShape* const shape = isa::memory_shape(in_.op, context_.traits());
     const bool is_atomic = shape != nullptr && shape->verb == isa::Verb::kAtomic;
     const bool is_image = in_.encoding == Encoding::kMimg;
     if (!is_atomic || in_.glc || in_.encoding == Encoding::kDs) rule_.results[0] = operand(in_.vdst);
     if (in_.tfe || in_.lwe) rule_.results[0].dwords += 1;
     if (shape != nullptr && shape->d16 && shape->components == 0 && !in_.tfe) {
       rule_.results[0].part = {static_cast<uint8_t>(shape->high ? 16 : 0), 16};
-      rule_.keeps_rest = true;
+      rule_.keeps_rest = !shape->clears_half;
     }
     // The number of an image's coordinates depends on its resource.
     if (is_image || shape == nullptr) return;

@@ -210,7 +210,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
     access.typed = instruction.encoding == isa::Encoding::kMtbuf;
     access.shape.verb = format->store ? Verb::kStore : Verb::kLoad;
     registers = registers_of(*format);
-  } else if (const isa::MemoryShape* const shape = isa::memory_shape(instruction.op)) {
+  } else if (const isa::MemoryShape* const shape = isa::memory_shape(instruction.op, context.traits())) {
     access.shape = *shape;
     const bool two = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
     registers = shape->dwords() * (two ? 2 : 1);

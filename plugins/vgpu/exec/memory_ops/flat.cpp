@@ -127,7 +127,7 @@ bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
 }  // namespace
 
 Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op, context.traits());
   if (!shape) return "flat instruction is not supported";
   const RegisterLayout& layout = context.layout;
   const isa::Encoding encoding = instruction.encoding;

@@ -99,6 +99,31 @@ TEST_P(Flat, LoadsOfEveryWidthAndPattern) {
 TEST_P(Flat, UnalignedLoadsAcrossPages) {
   check_loads(GetParam(), Base::kVector, 17, 1);
 }
+TEST_P(Flat, D16LoadClearsOtherHalfIfRegistersHaveEcc) {
+  constexpr struct {
+    isa::Target chip;
+    bool clears;
+  } kChips[] = {{{9, 0, 0}, false},  {{9, 0, 6}, true},   {{9, 0, 8}, true}, {{9, 0, 10}, true},
+                {{9, 0, 12}, false}, {{10, 3, 0}, false}, {{9, 4, 2}, true}};
+  const unsigned lanes = GetParam().wave_size;
+  for (const auto& [chip, clears] : kChips) {
+    if (lanes == 32 && chip.major == 9) continue;
+    Machine m(GetParam(), chip);
+    const Buffer buffer = m.bus.allocate(kPage);
+    buffer.at<uint16_t>()[0] = 0x3c00;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      m.set_address(kAddress, lane, buffer.va);
+      m.vgpr(kResult)[lane] = m.vgpr(kResult + 1)[lane] = 0x12345678;
+    }
+    Instruction high = global(Op::global_load_short_d16_hi);
+    high.vdst.code = static_cast<uint16_t>(high.vdst.code + 1);
+    ASSERT_EQ(m.run(global(Op::global_load_short_d16)), Stop::kEnd);
+    ASSERT_EQ(m.run(high), Stop::kEnd);
+    EXPECT_EQ(m.vgpr(kResult)[1], clears ? 0x3c00u : 0x12343c00u) << isa::name(chip);
+    EXPECT_EQ(m.vgpr(kResult + 1)[1], clears ? 0x3c000000u : 0x3c005678u) << isa::name(chip);
+  }
+}
+
 // Elements of equal dwords, which this thread accesses with wave instructions and another thread with the
 // host's vectors. A torn element has different dwords.
 struct RacedElements {

@@ -15,6 +15,7 @@ std::optional<FormatAccess> format_access(const isa::Instruction& instruction, c
   access.half = shape->d16;
   access.high = shape->high;
   access.packed = traits.packs_d16;
+  access.clears_half = traits.d16_loads_clear_half;
   access.components = shape->components;
   if (instruction.encoding == isa::Encoding::kMtbuf) {
     access.format = traits.buffer == isa::BufferRules::kSelected
@@ -44,8 +45,9 @@ void to_registers(const FormatAccess& access, const uint32_t (&components)[4], u
     value = images::is_integer(access.format) ? value & 0xffff
                                               : images::half_from_float(std::bit_cast<float>(value));
     if (access.high || (access.packed && i % 2 == 1)) {
-      values[i / 2] = (values[i / 2] & 0xffff) | value << 16;
-    } else if (access.packed && access.components == 1) {
+      const uint32_t low = access.high && access.clears_half ? 0 : values[i / 2] & 0xffff;
+      values[i / 2] = low | value << 16;
+    } else if (access.packed && access.components == 1 && !access.clears_half) {
       values[0] = (values[0] & 0xffff0000) | value;
     } else {
       values[access.packed ? i / 2 : i] = value;

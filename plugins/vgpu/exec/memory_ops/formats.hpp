@@ -16,9 +16,10 @@ struct FormatAccess {
   uint8_t select[4] = {4, 5, 6, 7};
   uint8_t components = 1;  ///< Number of components in registers.
   bool store = false;
-  bool half = false;   ///< 16-bit components.
-  bool packed = true;  ///< Two 16-bit components per register.
-  bool high = false;   ///< One 16-bit component, in the upper half.
+  bool half = false;         ///< 16-bit components.
+  bool packed = true;        ///< Two 16-bit components per register.
+  bool high = false;         ///< One 16-bit component, in the upper half.
+  bool clears_half = false;  ///< A load of one 16-bit component clears the other half.
 };
 
 /// Returns the instruction's format, or nothing if it has none. The format is in the instruction for MTBUF,

@@ -589,6 +589,7 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
   access.registers.store = stores;
   access.registers.half = instruction.d16;
   access.registers.packed = traits.packs_d16;
+  access.registers.clears_half = traits.d16_loads_clear_half;
   access.registers.components = static_cast<uint8_t>(gathers ? 4 : std::popcount(access.dmask));
   unsigned registers = registers_of(access.registers);
   if (shape->verb == ImageVerb::kAtomic) {

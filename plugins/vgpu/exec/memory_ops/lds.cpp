@@ -343,7 +343,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
     op.imm = name == Op::ds_append;
     return {};
   }
-  const isa::MemoryShape* const shape = isa::memory_shape(name);
+  const isa::MemoryShape* const shape = isa::memory_shape(name, context.traits());
   if (!shape) return "DS instruction is not supported";
 
   LdsAccess access;

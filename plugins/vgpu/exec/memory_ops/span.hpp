@@ -87,6 +87,7 @@ template <class Signed = int32_t, class Unsigned>
     value = std::bit_cast<Unsigned>(std::bit_cast<Signed>(value << shift) >> shift);
   }
   if (!shape.d16) return value;
+  if (shape.clears_half) return shape.high ? value << 16 : value & 0xffff;
   return shape.high ? value << 16 | (previous & 0xffff) : (previous & 0xffff0000) | (value & 0xffff);
 }
 
