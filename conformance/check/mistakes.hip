@@ -362,6 +362,17 @@ __global__ void mixes_atomic_and_plain_write(int* data) {
 }
 
 template <bool kRight>
+__global__ void reads_counter_while_others_count(int* data) {
+  __shared__ int count;
+  const unsigned i = threadIdx.x;
+  if (i == 0) count = 0;
+  __syncthreads();
+  atomicAdd(&count, 1);
+  if (kRight) __syncthreads();
+  data[i] = count;  // mistake: reads_counter_while_others_count races warning optimised "none if the read is atomic"
+}
+
+template <bool kRight>
 __global__ void scans_without_barrier(int* data) {
   __shared__ int sums[kGroup];
   const unsigned i = threadIdx.x;
@@ -826,6 +837,7 @@ void run_all() {
     no_barrier_at_end_of_loop<kRight><<<1, kGroup>>>(data);
     reads_wrong_buffer<kRight><<<1, kGroup>>>(data);
     mixes_atomic_and_plain_write<kRight><<<1, kGroup>>>(data);
+    reads_counter_while_others_count<kRight><<<1, kGroup>>>(data);
     scans_without_barrier<kRight><<<1, kGroup>>>(data);
     takes_root_while_others_read<kRight><<<1, kGroup>>>(reinterpret_cast<float*>(data.data));
     writes_halves_of_word<kRight><<<1, kGroup>>>(data);

@@ -74,8 +74,16 @@ __global__ void writes_unused_part_of_pool(int* out) {
 }
 
 template <bool kRight>
+__global__ void decides_by_unwritten_suballocation(const int* in, int* out) {
+  if (in[threadIdx.x] > 0) out[threadIdx.x] = 1;  // mistake: decides_by_unwritten_suballocation init
+}
+
+template <bool kRight>
 void run(Pool& pool) {
   pool.reset();
+  int* const unwritten = pool.allocate(kGroup, "unwritten");
+  if (kRight) hsa_rigel_check_initialize(unwritten, kGroup * sizeof(int));
+  decides_by_unwritten_suballocation<kRight><<<1, kGroup>>>(unwritten, pool.allocate(kGroup, "decisions"));
   int* const first = pool.allocate(kSize, "particles");
   int* const second = pool.allocate(kSize, nullptr);
   hsa_rigel_check_name(second, "cells");
@@ -92,6 +100,7 @@ void run(Pool& pool) {
 int main() {
   Pool pool(1 << 16);
   run<true>(pool);
-  run<false>(pool);
+  Pool other_pool(1 << 16);
+  run<false>(other_pool);
   std::printf("pool: done, %s\n", hsa_rigel_check_is_active() != 0 ? "checked" : "not checked");
 }

@@ -38,6 +38,7 @@ typedef struct hsa_rigel_check_client_s {
   void (*allocate)(const void* address, size_t bytes, const char* name);
   void (*free)(const void* address);
   void (*name)(const void* address, const char* name);
+  void (*initialize)(const void* address, size_t bytes);
 } hsa_rigel_check_client_t;
 
 /* Exported by libvgpu_check.so. */
@@ -101,6 +102,13 @@ static inline void hsa_rigel_check_free(const void* address) {
 static inline void hsa_rigel_check_name(const void* address, const char* name) {
   const hsa_rigel_check_client_t* const client = hsa_rigel_check_client();
   if (client != NULL) client->name(address, name);
+}
+
+/* Marks memory as initialised, although nothing has written it. It counts as initialised until the allocation that
+ * contains it is freed. */
+static inline void hsa_rigel_check_initialize(const void* address, size_t bytes) {
+  const hsa_rigel_check_client_t* const client = hsa_rigel_check_client();
+  if (client != NULL) client->initialize(address, bytes);
 }
 
 #ifdef __cplusplus

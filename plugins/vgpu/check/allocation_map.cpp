@@ -9,7 +9,51 @@ bool AllocationMap::find(uint64_t va, Allocation& allocation) {
   const MutexLock lock(mutex_);
   const bool is_allocation = find_allocation(va, allocation);
   if (regions_.empty() || allocation.is_freed) return is_allocation;
-  return find_region(va, allocation) || is_allocation;
+  const uint32_t fill = allocation.fill;
+  const uint64_t serial = allocation.serial;
+  if (!find_region(va, allocation)) return is_allocation;
+  allocation.fill = fill;
+  allocation.serial = serial;
+  return true;
+}
+
+bool AllocationMap::is_initialized(uint64_t va, uint64_t& begin, uint64_t& end) {
+  const MutexLock lock(mutex_);
+  const auto above = initialized_.upper_bound(va);
+  if (above != initialized_.begin()) {
+    const auto& [range_begin, range_end] = *std::prev(above);
+    if (va < range_end) {
+      begin = std::max(begin, range_begin);
+      end = std::min(end, range_end);
+      return true;
+    }
+    begin = std::max(begin, range_end);
+  }
+  if (above != initialized_.end()) end = std::min(end, above->first);
+  return false;
+}
+
+void AllocationMap::mark_initialized(uint64_t va, uint64_t bytes) {
+  const MutexLock lock(mutex_);
+  if (bytes == 0) return;
+  forget_initialized(va, va + bytes);
+  initialized_[va] = va + bytes;
+  changed();
+}
+
+void AllocationMap::forget_initialized(uint64_t begin, uint64_t end) {
+  auto range = initialized_.lower_bound(begin);
+  if (range != initialized_.begin()) --range;
+  while (range != initialized_.end() && range->first < end) {
+    const auto [range_begin, range_end] = *range;
+    if (range_end <= begin) {
+      ++range;
+      continue;
+    }
+    range = initialized_.erase(range);
+    if (range_begin < begin) initialized_[range_begin] = begin;
+    if (range_end > end) initialized_[end] = range_end;
+  }
 }
 
 bool AllocationMap::find_allocation(uint64_t va, Allocation& allocation) const {
@@ -117,6 +161,7 @@ void AllocationMap::set_name(uint64_t va, const char* name) {
 void AllocationMap::add(const Allocation& allocation) {
   const MutexLock lock(mutex_);
   carve(allocation.begin, allocation.begin + allocation.room_bytes);
+  forget_initialized(allocation.begin, allocation.begin + allocation.room_bytes);
   auto overlapped = allocations_.lower_bound(allocation.begin);
   if (overlapped != allocations_.begin()) {
     const auto below = std::prev(overlapped);

@@ -18,6 +18,7 @@ class AllocationMap final : public Allocations {
  public:
   uint64_t version() const noexcept override { return version_.load(std::memory_order_acquire); }
   bool find(uint64_t va, Allocation& allocation) override;
+  bool is_initialized(uint64_t va, uint64_t& begin, uint64_t& end) override;
 
   /// Adds an allocation. Removes freed ones whose room it overlaps, because the runtime has reused them, and
   /// regions.
@@ -38,6 +39,8 @@ class AllocationMap final : public Allocations {
   void remove_regions(uint64_t va, uint64_t bytes);
   /// Marks the suballocation that begins at `va` as freed.
   void mark_region_freed(uint64_t va, const HostStack& stack);
+  /// Marks [va, va + bytes) as initialised until the allocation is freed.
+  void mark_initialized(uint64_t va, uint64_t bytes);
   /// Names the suballocation that begins at `va`, otherwise the allocation.
   void set_name(uint64_t va, const char* name);
 
@@ -51,12 +54,15 @@ class AllocationMap final : public Allocations {
   bool find_region(uint64_t va, Allocation& allocation) const RIGEL_REQUIRES(mutex_);
   /// Removes what regions have in [begin, end).
   void carve(uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);
+  /// Forgets that memory in [begin, end) was marked as initialised.
+  void forget_initialized(uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);
   /// Adds the part of a removed region in [begin, end), if there is one.
   void keep_part(Allocation region, uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);
 
   Mutex mutex_;
   ByBegin allocations_ RIGEL_GUARDED_BY(mutex_);
   ByBegin regions_ RIGEL_GUARDED_BY(mutex_);
+  std::map<uint64_t, uint64_t> initialized_ RIGEL_GUARDED_BY(mutex_);  // ends by starts
   std::atomic<uint64_t> version_{1};
 };
 

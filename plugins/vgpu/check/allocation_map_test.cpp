@@ -31,6 +31,37 @@ TEST_F(AllocationMapTest, FindReturnsAllocationWhoseRoomContainsAddress) {
   EXPECT_EQ(found.begin, 0x4000u);
 }
 
+TEST_F(AllocationMapTest, RangesAreMarkedAsInitialized) {
+  map.mark_initialized(0x4100, 0x100);
+  map.mark_initialized(0x4180, 0x100);
+  uint64_t begin = 0x4000, end = 0x5000;
+  EXPECT_TRUE(map.is_initialized(0x417c, begin, end));
+  EXPECT_EQ(begin, 0x4100u);
+  EXPECT_EQ(end, 0x4180u);
+  begin = 0x4000, end = 0x5000;
+  EXPECT_FALSE(map.is_initialized(0x4000, begin, end));
+  EXPECT_EQ(end, 0x4100u);
+  begin = 0x4000, end = 0x5000;
+  EXPECT_FALSE(map.is_initialized(0x4280, begin, end));
+  EXPECT_EQ(begin, 0x4280u);
+  map.add(allocation(0x4000, 0x1000, 0x2000));
+  begin = 0x4000, end = 0x5000;
+  EXPECT_FALSE(map.is_initialized(0x417c, begin, end)) << "of an earlier allocation";
+  EXPECT_EQ(end, 0x5000u);
+}
+
+TEST_F(AllocationMapTest, SuballocationHasFillOfAllocation) {
+  Allocation filled = allocation(0x8000, 0x1000, 0x2000);
+  filled.fill = 7;
+  filled.serial = 9;
+  map.add(filled);
+  map.add_region(allocation(0x8100, 0x100, 0x100));
+  ASSERT_TRUE(map.find(0x8180, found));
+  EXPECT_EQ(found.bytes, 0x100u);
+  EXPECT_EQ(found.fill, 7u);
+  EXPECT_EQ(found.serial, 9u);
+}
+
 TEST_F(AllocationMapTest, FindReturnsGapWithoutAllocation) {
   EXPECT_FALSE(map.find(0x3000, found));
   EXPECT_EQ(found.begin, 0x2000u);

@@ -253,12 +253,17 @@ void client_name(const void* address, const char* name) {
   state().map.set_name(address_of(address), name);
 }
 
+void client_initialize(const void* address, size_t bytes) {
+  state().map.mark_initialized(address_of(address), bytes);
+}
+
 constexpr hsa_rigel_check_client_t kClient = {sizeof(hsa_rigel_check_client_t),
                                               client_poison,
                                               client_unpoison,
                                               client_allocate,
                                               client_free,
-                                              client_name};
+                                              client_name,
+                                              client_initialize};
 
 }  // namespace
 }  // namespace rigel::vgpu::check

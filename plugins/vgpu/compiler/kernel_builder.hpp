@@ -100,7 +100,10 @@ class KernelBuilder {
   }
   // The key of the site's cache in WaveMemory. All accesses to scratch share one key.
   Value* site_of(uint32_t node) {
-    return b_.CreateIntToPtr(b_.getInt64(site_numbers_[node] * sizeof(MicroOp)), pointer());
+    // Scalar loads of checked code read the runtime's memory, too.
+    const bool is_unbounded = plan_.is_checked && plan_.sites[node].kind == Site::Kind::kScalarLoad;
+    const uint64_t flags = is_unbounded ? WaveMemory::kUnbounded : 0;
+    return b_.CreateIntToPtr(b_.getInt64(site_numbers_[node] * sizeof(MicroOp) + flags), pointer());
   }
   Value* scratch_site() { return llvm::ConstantPointerNull::get(pointer()); }
   static std::vector<uint64_t> number_sites(const Plan& plan);
@@ -227,6 +230,14 @@ class KernelBuilder {
 
   // Continues in the interpreter before the node. The live registers must have been stored.
   void hand_over(uint32_t node);
+  // Hands a wave over at a barrier that some lanes or waves of the work-group may not reach. Otherwise notes
+  // the barrier.
+  void check_barrier(uint32_t node);
+  // Hands a wave over that ends while other waves of its work-group are at a barrier.
+  void check_end(uint32_t node);
+  Value* is_in_batch();
+  void hand_over_unless(uint32_t node, Value* holds);
+  Value* group_field(size_t field) { return b_.CreateLoad(i32(), at(group_, field)); }
 
   // Adds an assumption. Assumptions accumulate and are tested together before the next observable
   // instruction. If one fails, the interpreter repeats the instructions from the first guarded node on.
@@ -354,6 +365,8 @@ class KernelBuilder {
     bool offsets_wrap = false;    // Register offset and instruction offset are added in 32 bits.
   };
   Scratch scratch_of(const isa::Instruction& in);
+  // Bytes of a lane's scratch that code accesses without a call.
+  Value* lane_scratch_bytes();
   Value* offset_in(const Scratch& scratch, const isa::Instruction& in, Value* register_offset);
   // For FLAT: scratch, if all active lanes address private memory.
   Scratch private_of(const isa::Instruction& in);

@@ -203,7 +203,8 @@ void KernelBuilder::make_function() {
   group_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
   memory_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, memory)));
   lds_ = b_.CreateLoad(pointer(), at(group_, offsetof(WorkGroup, lds)));
-  lds_bytes_ = b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, lds_bytes)));
+  lds_bytes_ = b_.CreateLoad(i32(), at(group_, plan_.is_checked ? offsetof(WorkGroup, exact_lds_bytes)
+                                                                : offsetof(WorkGroup, lds_bytes)));
   if (plan_.is_counted) {
     auto* const find = llvm::FunctionType::get(pointer(), {pointer(), pointer()}, false);
     counters_ = b_.CreateCall(find, linked(offsetof(Linkage, counters)), {group_, linkage_});
@@ -326,6 +327,52 @@ void KernelBuilder::hand_over(uint32_t node) {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer()}, false);
   b_.CreateCall(type, linked(offsetof(Linkage, hand_over)), {operations_at(node), wave()});
   b_.CreateRetVoid();
+}
+
+void KernelBuilder::check_barrier(uint32_t node) {
+  Value* const at_barrier = group_field(offsetof(WorkGroup, at_barrier));
+  Value* present = b_.CreateShl(
+      b_.getInt32(1), b_.CreateLoad(i32(), wave_field(offsetof(Wave, id_in_group))), "", true, true);
+  for (const size_t set : {offsetof(WorkGroup, ready), offsetof(WorkGroup, yielded)})
+    present = b_.CreateOr(present, group_field(set));
+  present = b_.CreateOr(present, at_barrier);
+  Value* const all = b_.CreateLShr(
+      b_.getInt32(~0u), b_.CreateSub(b_.getInt32(32), group_field(offsetof(WorkGroup, wave_count))));
+  // Outside of batches, Group::run_waves() finds missing waves.
+  Value* const is_complete = b_.CreateOr(b_.CreateICmpEQ(present, all), b_.CreateNot(is_in_batch()));
+  Value* const is_full = b_.CreateICmpEQ(
+      mask_at(kExec * 4), b_.CreateLoad(i64(), wave_field(offsetof(Wave, launched_exec))));
+  Value* const place = at(group_, offsetof(WorkGroup, barrier));
+  Value* const is_same = b_.CreateOr(b_.CreateICmpEQ(at_barrier, b_.getInt32(0)),
+                                     b_.CreateICmpEQ(b_.CreateLoad(pointer(), place), operations_at(node)));
+  hand_over_unless(node, b_.CreateAnd(b_.CreateAnd(is_complete, is_full), is_same));
+  b_.CreateStore(operations_at(node), place);
+}
+
+void KernelBuilder::check_end(uint32_t node) {
+  const bool has_barriers = std::ranges::any_of(plan_.sites, [](const Site& site) {
+    return site.kind == Site::Kind::kBarrier || site.kind == Site::Kind::kToInterpreter;
+  });
+  if (!has_barriers) return;
+  Value* const is_alone =
+      b_.CreateICmpEQ(group_field(offsetof(WorkGroup, at_barrier)), b_.getInt32(0));
+  hand_over_unless(node, b_.CreateOr(is_alone, b_.CreateNot(is_in_batch())));
+}
+
+Value* KernelBuilder::is_in_batch() {
+  return b_.CreateICmpNE(group_field(offsetof(WorkGroup, row) + offsetof(WorkGroup::Row, end)),
+                         b_.getInt32(0));
+}
+
+void KernelBuilder::hand_over_unless(uint32_t node, Value* holds) {
+  auto* const others = BasicBlock::Create(context_, "others", function_);
+  auto* const on = BasicBlock::Create(context_, "on", function_);
+  b_.CreateCondBr(holds, on, others, likely());
+  b_.SetInsertPoint(others);
+  store_live(plan_.live.before[node], plan_.live.inactive_before[node]);
+  count_until(node);
+  hand_over(node);
+  b_.SetInsertPoint(on);
 }
 
 void KernelBuilder::guard(uint32_t node, Value* holds) {
@@ -598,7 +645,8 @@ void KernelBuilder::build_block(uint32_t index) {
     flush();
     switch (site.kind) {
       case Site::Kind::kBarrier:
-        if (plan_.is_checked) build_call(node);
+        if (plan_.is_checked) check_barrier(node);
+        if (plan_.reports_accesses) build_call(node);
         [[fallthrough]];
       case Site::Kind::kYield:
       case Site::Kind::kSleep:
@@ -676,6 +724,7 @@ void KernelBuilder::build_mode(const analysis::Block& block, uint32_t node) {
 void KernelBuilder::build_end(uint32_t node) {
   if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
   if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
+  if (plan_.is_checked) check_end(node);
   const bool waves_take_turns = !after_switch_.empty();
   continue_with_next_wave("after_end", waves_take_turns ? entry_switch_ : batch_start_);
   leave(Stop::kEnd, operations_at(node));

@@ -62,7 +62,11 @@ Value* KernelBuilder::address_from(Value* pointer, int32_t offset) {
 
 void KernelBuilder::build_scalar_load(uint32_t node) {
   const auto argument = arguments_.loads.find(node);
-  if (argument == arguments_.loads.end()) return build_scalar_load_anew(node);
+  const auto load_anew = [&] {
+    // No kernel writes the memory of arguments, so only other loads can race.
+    plan_.reports_accesses ? build_call(node) : build_scalar_load_anew(node);
+  };
+  if (argument == arguments_.loads.end()) return load_anew();
   const MicroOp& op = *plan_.sites[node].operations;
   const auto& variables = argument_variables_[node];
   with_fallback(
@@ -71,7 +75,7 @@ void KernelBuilder::build_scalar_load(uint32_t node) {
         for (uint32_t d = 0; d < variables.size(); ++d)
           set_scalar(op.dst + d * 4, b_.CreateLoad(i32(), variables[d]));
       },
-      [&] { build_scalar_load_anew(node); });
+      load_anew);
 }
 
 void KernelBuilder::build_scalar_load_anew(uint32_t node) {

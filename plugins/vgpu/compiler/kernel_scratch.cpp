@@ -11,6 +11,12 @@
 
 namespace rigel::vgpu::exec::compiler {
 
+Value* KernelBuilder::lane_scratch_bytes() {
+  const size_t field =
+      plan_.is_checked ? offsetof(Wave, exact_private_bytes) : offsetof(Wave, scratch_lane_bytes);
+  return wide(b_.CreateLoad(i32(), wave_field(field)));
+}
+
 KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
   // Like BufferResource::byte_range(), for a descriptor with swizzle and lane numbers as indices.
   const isa::BufferRules rules = plan_.traits().buffer;
@@ -54,7 +60,7 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
   // The handler reports accesses past the lane's memory.
   Value* const private_va = b_.CreateLoad(i64(), wave_field(offsetof(Wave, private_va)));
   Value* const before = b_.CreateLShr(b_.CreateSub(scratch.base, private_va), wave_size_ == 64 ? 6 : 5);
-  Value* const lane_bytes = wide(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scratch_lane_bytes))));
+  Value* const lane_bytes = lane_scratch_bytes();
   scratch.bytes =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, scratch.bytes,
                                b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, lane_bytes, before));
@@ -173,7 +179,7 @@ KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
     scratch.base = b_.CreateAdd(b_.CreateLoad(i64(), wave_field(offsetof(Wave, scratch_base))),
                                 b_.CreateShl(units, b_.getInt64(8)));
   }
-  scratch.bytes = wide(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scratch_lane_bytes))));
+  scratch.bytes = lane_scratch_bytes();
   return scratch;
 }
 

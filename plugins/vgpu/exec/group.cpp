@@ -154,7 +154,6 @@ void Group::sort_stopped(const Wave& wave, uint32_t& next_pass) {
   const uint32_t bit = 1u << wave.id_in_group;
   switch (wave.stop) {
     case Stop::kBarrier:
-      if (checker() != nullptr) checker()->arrive(wave);
       work_group_.at_barrier |= bit;
       break;
     case Stop::kYield:

@@ -122,10 +122,12 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
 
 void Launch::set_checked() {
   check::Findings& findings = check::Findings::of_process();
-  is_checked_ = true;
-  starts_alike_ = false;  // A wave batch would start work-groups that the checks do not know.
-  if (findings.options().has(check::Tool::kRaces) && groups_ > 1) races_ = std::make_shared<LaunchRaces>();
   const check::Options& options = findings.options();
+  is_checked_ = true;
+  checks_bounds_ = options.has(check::Tool::kMemory);
+  // A wave batch would start work-groups that this check does not know.
+  if (options.has(check::Tool::kInit)) starts_alike_ = false;
+  if (options.has(check::Tool::kRaces)) races_ = std::make_shared<LaunchRaces>();
   if (!options.has(check::Tool::kMemory) && !options.has(check::Tool::kInit)) return;
   allocations_ = check::find_allocations();
   if (allocations_ == nullptr) {
@@ -143,6 +145,8 @@ std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) co
 
 void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
   group.lds_bytes = dispatch_.lds_bytes;
+  group.exact_lds_bytes =
+      checks_bounds_ ? std::min(dispatch_.lds_bytes, dispatch_.lds_requested_bytes) : dispatch_.lds_bytes;
   std::copy(dispatch_.user_sgprs.begin(), dispatch_.user_sgprs.end(), group.scalars);
   for (uint32_t w = 0; w < waves_per_group_; ++w) {
     Wave& wave = group.waves[w];
@@ -156,6 +160,9 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
     wave.private_va = slots == nullptr ? 0 : dispatch_.scratch_va + wave.scratch_offset;
     wave.scratch_base = dispatch_.scratch_base;
     wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
+    wave.exact_private_bytes = wave.scratch_lane_bytes;
+    if (checks_bounds_ && dispatch_.private_bytes != 0)
+      wave.exact_private_bytes = std::min(wave.scratch_lane_bytes, dispatch_.private_bytes);
     // Kernels cannot change it.
     if (isa::traits_of(device_.target).has_launched_flat_scratch)
       std::memcpy(wave.scalars() + kFlatScratchSlot, &wave.private_va, sizeof wave.private_va);

@@ -74,6 +74,8 @@ class Launch final : public Core {
   void set_number(uint64_t number) { number_ = number; }
   /// The record of the program's allocations, or null if there is none.
   check::Allocations* allocations() const { return allocations_; }
+  /// The record if bounds are checked, otherwise null.
+  check::Allocations* bounds() const { return checks_bounds_ ? allocations_ : nullptr; }
   /// The accesses of its work-groups; null if races are not checked.
   const std::shared_ptr<LaunchRaces>& races() const { return races_; }
   /// The counts of its instructions, or null. set_profiled(): call before the launch is shared.
@@ -204,6 +206,7 @@ class Launch final : public Core {
   bool is_checked_ = false;
   uint64_t number_ = 0;
   check::Allocations* allocations_ = nullptr;
+  bool checks_bounds_ = false;
   std::shared_ptr<LaunchRaces> races_;
   std::unique_ptr<LaunchProfile> profile_;
   std::vector<uint16_t> units_;  // compute units in the mask; empty: all

@@ -175,6 +175,7 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   key.target.wave32 = launch.layout().wave_size == 32;
   key.yields = launch.yields();
   key.checked = launch.is_checked();
+  key.reports_accesses = key.checked && check::Findings::of_process().options().observes_accesses();
   key.counted = launch.profile() != nullptr;
   key.tracks_undefined = key.checked && check::Findings::of_process().options().has(check::Tool::kInit);
   if (key.tracks_undefined) key.compilation = Compilation::kNone;  // Compiled code does not apply rules.
@@ -523,6 +524,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
   bool has_memory = true;
   {
     const WaveMemory::Scope scope(executor.memory);
+    executor.memory.set_bounds(launch->bounds());
     try {
       run_groups(executor, *group, time_slice, slice, run);
     } catch (const std::bad_alloc&) {

@@ -660,6 +660,7 @@ compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
   request.as_large = key_.as_large;
   request.is_counted = key_.counted;
   request.checked = key_.checked;
+  request.reports_accesses = key_.reports_accesses;
   request.entry_va = pc;
   request.is_function = pc != key_.entry_va;
   if (may_yield_) request.yields = key_.yields;

@@ -50,8 +50,10 @@ struct CodeKey {
   Compilation compilation = Compilation::kNone;
   bool as_large = false;  ///< See compiler::Request::as_large
   analysis::Yields yields = analysis::Yields::kNone;
-  /// Memory operations and barriers report to WorkGroup::checker.
+  /// Barriers report to WorkGroup::checker, and memory operations of the interpreter.
   bool checked = false;
+  /// Those of compiled code do as well.
+  bool reports_accesses = false;
   /// Each instruction applies its InitRule (exec/check/init_rule.hpp).
   bool tracks_undefined = false;
   /// Each instruction is counted in WorkGroup::counters.

@@ -56,6 +56,8 @@ struct Wave {
   /// later chips FLAT_SCRATCH holds an address. Dword i of lane l is at (i * wave_size + l) * 4.
   uint64_t scratch_base = 0;
   uint32_t scratch_lane_bytes = 0;  ///< Bytes of scratch per lane
+  /// Bytes that checked compiled code accesses without a call. At most `scratch_lane_bytes`
+  uint32_t exact_private_bytes = 0;
   uint32_t scratch_offset = 0;      ///< Offset in the queue's scratch; the initial value of an SGPR
   uint64_t private_va = 0;          ///< Address of the wave's scratch; 0: it has none
 
@@ -97,6 +99,8 @@ constexpr uint32_t kMostStartScalars = 32 + 3;
 struct WorkGroup {
   std::byte* lds = nullptr;  ///< Aligned to 64 bytes, with kLdsMargin on both sides
   uint32_t lds_bytes = 0;    ///< Allocated size; reads past it return 0, writes do nothing
+  /// Bytes that checked compiled code accesses without a call. At most `lds_bytes`
+  uint32_t exact_lds_bytes = 0;
   uint32_t id[3] = {};
   uint32_t place = 0;  ///< The lower 32 bits of its index in the grid
   /// Initial SGPRs that all its waves share: user SGPRs, then work-group ids. The last element is a dummy for
@@ -106,6 +110,8 @@ struct WorkGroup {
   uint32_t wave_count = 0;
   Wave* running = nullptr;            ///< The present wave, or the last one
   GroupChecker* checker = nullptr;    ///< Null: its waves are not checked
+  /// The last barrier that a wave has reached, if the waves are checked.
+  const MicroOp* barrier = nullptr;
   GroupCounters* counters = nullptr;  ///< Null: its instructions are not counted
 
   // Waves by state: bit i is wave i. The running wave and waves that have ended are in none of the sets. A

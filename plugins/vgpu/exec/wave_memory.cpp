@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugins/vgpu/check/allocations.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/guest_access.hpp"
 
@@ -10,6 +11,32 @@ namespace rigel::vgpu::exec {
 void WaveMemory::clear_caches() {
   sites_.fill(Extent{});
   extents_.fill(Extents{});
+}
+
+void WaveMemory::set_bounds(check::Allocations* bounds) {
+  const uint64_t version = bounds == nullptr ? 0 : bounds->version();
+  if (bounds == bounds_ && version == bounds_version_) return;
+  bounds_ = bounds;
+  bounds_version_ = version;
+  sites_.fill(Extent{});
+  known_bounds_.fill(Bound{});
+}
+
+WaveMemory::Extent WaveMemory::in_bounds(const Extent& extent, uint64_t va, bool is_unbounded) {
+  const auto is_around = [&](const Bound& bound) { return va - bound.begin < bound.end - bound.begin; };
+  auto known = std::find_if(known_bounds_.begin(), known_bounds_.end(), is_around);
+  if (known == known_bounds_.end()) {
+    check::Allocation allocation;
+    const bool is_allocation = bounds_->find(va, allocation);
+    if (is_allocation && (allocation.is_freed || va - allocation.begin >= allocation.bytes)) return {};
+    const uint64_t bytes = is_allocation ? allocation.bytes : allocation.room_bytes;
+    known = known_bounds_.begin() + static_cast<ptrdiff_t>(next_bound_++ % kBounds);
+    *known = {allocation.begin, allocation.begin + bytes, is_allocation};
+  }
+  if (!known->is_allocation && !is_unbounded && !allows_unknown_memory_) return {};
+  const uint64_t begin = std::max(extent.begin, known->begin);
+  const uint64_t end = std::min(extent.begin + extent.bytes, known->end);
+  return {begin, end - begin, extent.host + (begin - extent.begin)};
 }
 
 // Returns the extent that contains `va`. Adds it if necessary. Null: `va` is inaccessible.
@@ -56,18 +83,29 @@ WaveMemory::Extent* WaveMemory::merge(Extents& extents, const Extent& found) {
   return place;
 }
 
-std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
-  if (va + bytes < va) return nullptr;
+WaveMemory::Extent WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
+  if (va + bytes < va) return {};
   Extent* extent = cover(va, access);
   while (extent != nullptr && bytes > extent->bytes - (va - extent->begin)) {
     const uint64_t end = extent->begin + extent->bytes;
-    if (cover(end, access) == nullptr) return nullptr;
+    if (cover(end, access) == nullptr) return {};
     extent = cover(va, access);  // merging moves extents, and may have replaced this one
-    if (extent == nullptr || extent->begin + extent->bytes <= end) return nullptr;
+    if (extent == nullptr || extent->begin + extent->bytes <= end) return {};
   }
-  if (extent == nullptr) return nullptr;
-  sites_[slot(site, access)] = *extent;
-  return extent->host + (va - extent->begin);
+  if (extent == nullptr) return {};
+  if (bounds_ == nullptr) return sites_[slot(site, access)] = *extent;
+  // Scratch has no site.
+  const bool is_unbounded = site == nullptr || (reinterpret_cast<uintptr_t>(site) & kUnbounded) != 0;
+  const Extent checked = in_bounds(*extent, va, is_unbounded);
+  if (!contains(checked, va, bytes)) return *extent;
+  return sites_[slot(site, access)] = checked;
+}
+
+std::byte* WaveMemory::find_in_bounds(const void* site, uint64_t va, uint64_t bytes, Access access) {
+  if (const Extent& last = last_extent(site, access); contains(last, va, bytes)) return host_in(last, va);
+  const Extent extent = find_slow(site, va, bytes, access);
+  if (extent.host == nullptr || !contains(last_extent(site, access), va, bytes)) return nullptr;
+  return host_in(extent, va);
 }
 
 const WaveMemory::Extent* WaveMemory::extent_with(const std::byte* host) const {

@@ -10,6 +10,9 @@
 // Lifetime: pointers are valid inside a WaveMemory::Scope, which lasts for one time slice or a few. Mappings
 // that other threads remove change the bus's epoch; the next scope then empties the caches.
 //
+// Checked launches restrict the first cache to parts of extents that contain one allocation (set_bounds()). An
+// access that hits it is in bounds, so compiled code needs no other check of it.
+//
 // Atomicity: a naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece. Of a
 // 12-byte element each dword is. Other elements have no guarantee. load_element() and store_element()
 // (memory_ops/rows.hpp) and KernelBuilder::load_quads() and store_quads() implement this. They rely on:
@@ -38,6 +41,10 @@
 
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/images/decoded_resources.hpp"
+
+namespace rigel::vgpu::check {
+class Allocations;
+}  // namespace rigel::vgpu::check
 
 namespace rigel::vgpu::exec {
 
@@ -76,8 +83,20 @@ class WaveMemory {
     if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]] {
       return extent.host + into;
     }
-    return find_slow(site, va, bytes, access);
+    return host_in(find_slow(site, va, bytes, access), va);
   }
+
+  /// As find(), for compiled code: null also if the range is not within the bounds that checks have set.
+  std::byte* find_in_bounds(const void* site, uint64_t va, uint64_t bytes, Access access);
+
+  /// A site whose accesses need not be in an allocation. `site`: as above, aligned.
+  static constexpr uintptr_t kUnbounded = 1;
+
+  /// Sets the record of allocations that limit the first cache; null: no limits. Call inside a scope, before
+  /// waves run.
+  void set_bounds(check::Allocations* bounds);
+  /// Compiled code may access memory outside of allocations without a call. It calls a handler before.
+  void allow_unknown_memory() { allows_unknown_memory_ = true; }
 
   /// Contiguous memory: GPU address `begin` + i is host address `host` + i.
   struct Extent {
@@ -94,10 +113,13 @@ class WaveMemory {
     return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
   }
 
-  /// As find(), but returns the whole cached extent that contains the range; `host` is null if find() fails.
+  /// As find(), but returns an extent that contains the range; `host` is null if find() fails.
   [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
-    if (find(site, va, bytes, access) == nullptr) return {};
-    return sites_[slot(site, access)];
+    const Extent& extent = sites_[slot(site, access)];
+    const uint64_t into = va - extent.begin;
+    if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]]
+      return extent;
+    return find_slow(site, va, bytes, access);
   }
 
   /// Returns the contiguous memory at `va`, at most `bytes`, or the reason of a fault.
@@ -141,8 +163,16 @@ class WaveMemory {
     epoch_ = now;
   }
   void clear_caches();
+  static std::byte* host_in(const Extent& extent, uint64_t va) {
+    return extent.host == nullptr ? nullptr : extent.host + (va - extent.begin);
+  }
+  static bool contains(const Extent& extent, uint64_t va, uint64_t bytes) {
+    return va - extent.begin < extent.bytes && bytes <= extent.bytes - (va - extent.begin);
+  }
   const Extent* extent_with(const std::byte* host) const;
-  std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
+  Extent find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
+  /// Returns the part of `extent` around `va` that needs no check.
+  Extent in_bounds(const Extent& extent, uint64_t va, bool is_unbounded);
   Extent* cover(uint64_t va, Access access);
   static uint64_t distance(const Extent& extent);
   static Extent* merge(Extents& extents, const Extent& found);
@@ -151,6 +181,20 @@ class WaveMemory {
   uint64_t epoch_ = ~uint64_t{0};
   std::array<Extent, kSites * kKinds> sites_;
   std::array<Extents, kKinds> extents_;
+
+  // A range of addresses: an allocation's accessible bytes, or memory between allocations.
+  struct Bound {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool is_allocation = false;
+  };
+  static constexpr size_t kBounds = 64;
+  check::Allocations* bounds_ = nullptr;
+  uint64_t bounds_version_ = 0;
+  std::array<Bound, kBounds> known_bounds_;  // those that were looked up last
+  size_t next_bound_ = 0;                    // to be replaced
+  bool allows_unknown_memory_ = false;
+
   LaneFaults lane_faults_;
   std::unique_ptr<images::DecodedResources> decoded_resources_ = std::make_unique<images::DecodedResources>();
 };

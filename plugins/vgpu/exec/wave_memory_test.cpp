@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plugins/vgpu/check/allocations.hpp"
 #include "plugins/vgpu/cp/fake_bus.hpp"
 
 namespace rigel::vgpu::exec {
@@ -66,6 +67,83 @@ TEST(WaveMemory, FindsMoreAllocationsThanExtents) {
       ASSERT_EQ(memory.find(&buffer, buffer.va + kPage, 8, Access::kRead), nullptr);
     }
   }
+}
+
+// One allocation of 100 bytes, in a page of its own.
+class OneAllocation final : public check::Allocations {
+ public:
+  explicit OneAllocation(uint64_t va) {
+    allocation.begin = va;
+    allocation.bytes = 100;
+    allocation.room_bytes = kPage;
+  }
+  uint64_t version() const noexcept override { return changes; }
+  bool find(uint64_t va, check::Allocation& found) override {
+    ++look_ups;
+    found = allocation;
+    if (va - found.begin < found.room_bytes) return true;
+    found = {};
+    found.begin = allocation.begin + kPage;
+    found.room_bytes = UINT64_MAX - found.begin;
+    return false;
+  }
+  bool is_initialized(uint64_t, uint64_t&, uint64_t&) override { return false; }
+  check::Allocation allocation;
+  uint64_t changes = 1;
+  int look_ups = 0;
+};
+
+class BoundedMemory : public ::testing::Test {
+ protected:
+  BoundedMemory() { memory.set_bounds(&allocations); }
+  std::byte* find(uint64_t offset, uint64_t bytes, uintptr_t site = 0x40) {
+    return memory.find_in_bounds(reinterpret_cast<void*>(site), buffer.va + offset, bytes, Access::kRead);
+  }
+
+  FakeBus bus;
+  const Buffer buffer = bus.allocate(2 * kPage);
+  WaveMemory memory{bus};
+  OneAllocation allocations{buffer.va};
+  const WaveMemory::Scope scope{memory};
+};
+
+TEST_F(BoundedMemory, IsLimitedToAllocation) {
+  EXPECT_EQ(find(96, 4), buffer.host + 96);
+  EXPECT_EQ(find(97, 4), nullptr);
+  EXPECT_EQ(find(100, 1), nullptr);
+  EXPECT_EQ(memory.last_extent(reinterpret_cast<void*>(0x40), Access::kRead).bytes, 100u);
+}
+
+TEST_F(BoundedMemory, HandlersReachAllMappedMemory) {
+  EXPECT_EQ(memory.find(nullptr, buffer.va + 97, 4, Access::kRead), buffer.host + 97);
+  const WaveMemory::Extent extent = memory.find_extent(nullptr, buffer.va + 97, 4, Access::kRead);
+  EXPECT_EQ(extent.bytes, buffer.bytes);
+}
+
+TEST_F(BoundedMemory, FreedAllocationIsNotAccessible) {
+  EXPECT_NE(find(0, 4), nullptr);
+  allocations.allocation.is_freed = true;
+  ++allocations.changes;
+  memory.set_bounds(&allocations);
+  EXPECT_EQ(find(0, 4), nullptr);
+}
+
+TEST_F(BoundedMemory, UnknownMemoryNeedsPermission) {
+  EXPECT_EQ(find(kPage, 4), nullptr);
+  EXPECT_NE(find(kPage, 4, 0x40 | WaveMemory::kUnbounded), nullptr);
+  EXPECT_NE(find(kPage, 4, 0), nullptr) << "scratch";
+  memory.allow_unknown_memory();
+  EXPECT_NE(find(kPage, 4, 0x80), nullptr);
+}
+
+TEST_F(BoundedMemory, LooksAllocationsUpOnce) {
+  for (uintptr_t site = 0x40; site < 0x1000; site += 0x40) EXPECT_NE(find(0, 4, site), nullptr);
+  EXPECT_EQ(allocations.look_ups, 1);
+}
+
+TEST_F(BoundedMemory, IsNotLimitedWithoutBounds) {
+  memory.set_bounds(nullptr);
+  EXPECT_EQ(find(97, 4), buffer.host + 97);
 }
 
 TEST(WaveMemory, ForgetsUnmappedMemory) {

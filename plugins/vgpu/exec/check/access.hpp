@@ -49,6 +49,8 @@ void move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at, c
 void move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes);
 void move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar);
 void define(const Wave& wave, uint64_t va, uint32_t bytes);
+/// Whether accesses within the bounds of the wave's memory must be reported.
+bool observes_accesses(const Wave& wave);
 }  // namespace checks
 
 // Properties of an instruction for GroupChecker::at(), as bits.

@@ -12,6 +12,7 @@
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/translated_code.hpp"
+#include "plugins/vgpu/exec/wave_memory.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
@@ -51,19 +52,53 @@ GroupChecker::GroupChecker(check::Findings& findings) : findings_(findings), opt
 
 void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   launch_ = &launch;
-  launch_races_ = launch.races();
   group_ = &group;
   allocations_ = launch.allocations();
-  clocks_.start();
-  lds_cells_.resize(group.lds_bytes / 4);
-  memory_cells_.clear();
+  if (options_.has(Tool::kRaces)) start_races(launch);
+  start_group();
+  if (init_ != nullptr) init_->start(group, {launch.initial_scalars(), launch.initial_rows(), allocations_});
+}
+
+void GroupChecker::start_races(const Launch& launch) {
+  const std::shared_ptr<LaunchRaces> races = launch.races();
+  if (races == launch_races_) return;
+  launch_races_ = races;
+  std::fill(std::begin(known_sites_), std::end(known_sites_), KnownSite{});
+  std::fill(std::begin(known_chunks_), std::end(known_chunks_), KnownChunk{});
+  lds_races_.start(group_->lds_bytes);
+  const bool has_number = launch.groups() <= race::kMostGroups;
+  if (!has_number) {
+    findings_.note_unchecked(
+        fmt::format("races in global memory of kernels with more than {} work-groups", race::kMostGroups));
+  }
+  checks_memory_races_ = has_number && (launch.groups() > 1 || group_->wave_count > 1);
+}
+
+// Also called for the work-groups of a wave batch.
+void GroupChecker::start_group() {
+  place_ = group_->place;
+  std::fill(std::begin(awaited_), std::end(awaited_), 0);
+  if (!options_.has(Tool::kRaces)) return;
+  clocks_.start(group_->wave_count);
+  arrived_ = 0;
   lds_locations_.clear();
-  memory_locations_.clear();
   synchronizes_ = false;
   std::fill(std::begin(has_loaded_), std::end(has_loaded_), false);
-  std::fill(std::begin(awaited_), std::end(awaited_), 0);
-  std::fill(std::begin(arrivals_), std::end(arrivals_), nullptr);
-  if (init_ != nullptr) init_->start(group, {launch.initial_scalars(), launch.initial_rows(), allocations_});
+  lds_races_.start_group(launch_->groups() <= race::kMostGroups);
+}
+
+void GroupChecker::use_lds_lines() {
+  lds_races_.use_lines([&](uint32_t wave, uint32_t site) {
+    return RaceAccess::record_of(group_->place, wave, clocks_.own(wave), site, false);
+  });
+}
+
+// The first wave continues after a barrier.
+void GroupChecker::pass_barrier() {
+  const uint32_t waves = std::exchange(arrived_, 0);
+  if (waves != group_->all_waves()) use_lds_lines();
+  clocks_.join(waves);
+  lds_races_.pass_barrier();
 }
 
 RawFinding* GroupChecker::find(Tool tool, Problem problem, Severity severity, const Wave& wave,
@@ -92,6 +127,8 @@ RawFinding* GroupChecker::find(Tool tool, Problem problem, Severity severity, co
 
 void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site) {
   const uint32_t w = wave.id_in_group;
+  if (group_->place != place_) start_group();
+  if ((arrived_ >> w & 1) != 0) pass_barrier();
   sites_[w] = op;
   may_acquire_[w] = (site & kSiteAcquires) != 0;
   const bool completes_acquire = (site & kSiteInvalidates) != 0 && has_loaded_[w];
@@ -104,6 +141,7 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
           "have ordered them");
     }
     synchronizes_ = true;
+    use_lds_lines();
     clocks_.acquire_all(w);
   }
   // Lanes that missed a barrier and are active again had not ended: the barrier was divergent.
@@ -117,40 +155,34 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
       raw->hint = "all work-items of a work-group must reach a barrier, or none";
     }
   }
-  if ((site & kSiteIsBarrier) != 0) {
-    const uint64_t missing = wave.launched_exec & ~exec;
-    arrivals_[w] = op;
-    if (missing != 0 && options_.has(Tool::kSync)) {
-      awaited_[w] |= missing;
-      missed_[w] = op;
-    }
-  }
+  if ((site & kSiteIsBarrier) != 0) reach_barrier(op, wave, exec);
 }
 
-void GroupChecker::arrive(const Wave& wave) {
+void GroupChecker::reach_barrier(const MicroOp* op, const Wave& wave, uint64_t exec) {
+  const uint32_t w = wave.id_in_group;
+  const MicroOp* const other = std::exchange(group_->barrier, op);
+  if (options_.has(Tool::kRaces)) arrived_ |= 1u << w;
   if (!options_.has(Tool::kSync)) return;
-  const MicroOp* const mine = arrivals_[wave.id_in_group];
-  for (uint32_t w = 0; w < group_->wave_count; ++w) {
-    const MicroOp* const other = arrivals_[w];
-    const bool waits = (group_->at_barrier >> w & 1) != 0 && w != wave.id_in_group;
-    if (!waits || other == nullptr || mine == nullptr || pc_of(other) == pc_of(mine)) continue;
-    if (RawFinding* const raw =
-            find(Tool::kSync, kDifferentBarriers, Severity::kError, wave, wave.launched_exec, pc_of(other))) {
-      raw->summary =
-          fmt::format("wave {} and wave {} of a work-group wait at different barriers", wave.id_in_group, w);
-      raw->other.label = "other barrier";
-      raw->hint = "all work-items of a work-group must reach the same barrier";
-    }
-    return;
+  if (const uint64_t missing = wave.launched_exec & ~exec; missing != 0) {
+    awaited_[w] |= missing;
+    missed_[w] = op;
+  }
+  if (group_->at_barrier == 0 || pc_of(other) == pc_of(op)) return;
+  if (RawFinding* const raw =
+          find(Tool::kSync, kDifferentBarriers, Severity::kError, wave, wave.launched_exec, pc_of(other))) {
+    raw->summary = fmt::format("wave {} and wave {} of a work-group wait at different barriers", w,
+                               std::countr_zero(group_->at_barrier));
+    raw->other.label = "other barrier";
+    raw->hint = "all work-items of a work-group must reach the same barrier";
   }
 }
 
 void GroupChecker::release(uint32_t waves) {
-  clocks_.join(waves);
   if (waves == group_->all_waves() || !options_.has(Tool::kSync)) return;
   // The hardware continues if the other waves have ended, so programs that rely on it work on AMD GPUs.
   const auto w = static_cast<uint32_t>(std::countr_zero(waves));
   const Wave& wave = group_->waves[w];
+  sites_[w] = group_->barrier;
   if (RawFinding* const raw =
           find(Tool::kSync, kMissedBarrier, Severity::kWarning, wave, wave.launched_exec)) {
     raw->summary = fmt::format("{} of the work-group's {} waves ended without reaching a barrier",
@@ -197,6 +229,7 @@ void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) 
       if (!is_allocation && !accesses.is_scalar) {
         findings_.note_unchecked(
             "bounds of memory that is not allocated by functions of the HSA API, such as global variables");
+        wave.memory->allow_unknown_memory();
       }
       const bool may_use = !is_allocation || !allocation.is_freed;
       if (may_use) {
@@ -254,52 +287,189 @@ std::string GroupChecker::text_of_lane(uint32_t wave, uint32_t lane) const {
                      text_of(items.local(lane)), wave);
 }
 
-void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
-                               bool is_same_value) {
-  const Severity severity = is_same_value ? Severity::kWarning : Severity::kError;
-  const uint64_t other_pc = pc_of(race.earlier.op);
-  RawFinding* const raw =
-      find(Tool::kRaces, is_lds ? kLdsRace : kMemoryRace, severity, wave, bit_of(race.lane), other_pc);
+void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, uint64_t dword, uint32_t lane,
+                               const EarlierAccess& earlier, bool is_lds) {
+  const bool is_same_group = race::group_of(earlier.record) == (group_->place & race::kGroup);
+  const bool is_earlier_atomic = race::is_atomic(earlier.record);
+  const bool is_atomic = accesses.kind == AccessKind::kAtomic;
+  const bool is_read = accesses.kind == AccessKind::kRead || !earlier.is_write;
+  // A read of LDS may be an atomic load.
+  const bool may_be_atomic = is_read && (is_earlier_atomic || is_atomic);
+  const bool is_same_value = is_lds && writes_same_value(accesses, earlier, dword, lane);
+  const Severity severity = is_same_value || may_be_atomic ? Severity::kWarning : Severity::kError;
+  const uint64_t other_pc = launch_races_->pc_of_site(race::site_of(earlier.record));
+  const Problem problem = is_lds ? kLdsRace : is_same_group ? kMemoryRace : kGroupRace;
+  RawFinding* const raw = find(Tool::kRaces, problem, severity, wave, bit_of(lane), other_pc);
   if (raw == nullptr) return;
-  const std::string_view earlier = race.earlier.is_atomic ? "atomic operation"
-                                   : race.earlier_writes  ? "write"
-                                                          : "read";
-  raw->summary = fmt::format("data race: {} of {} at {}, which wave {} accesses too", verb_of(accesses.kind),
+  const uint32_t other_wave = race::wave_of(earlier.record);
+  raw->summary = fmt::format("data race: {} of {} at {}, which {} accesses too", verb_of(accesses.kind),
                              bytes_text(accesses.bytes),
-                             is_lds ? fmt::format("byte {} of LDS", race.at) : fmt::format("{:#x}", race.at),
-                             race.earlier.wave);
+                             is_lds ? fmt::format("byte {} of LDS", dword * 4) : fmt::format("{:#x}", dword * 4),
+                             is_same_group ? fmt::format("wave {}", other_wave) : "another work-group");
   if (is_same_value) raw->summary += "; both write the same value";
-  raw->other.label = fmt::format("earlier {}", earlier);
-  raw->other.who = text_of_lane(race.earlier.wave, race.earlier.lane);
-  raw->hint = "no barrier orders the two accesses";
+  if (may_be_atomic) raw->summary += "; none if the read is atomic, too";
+  raw->other.label = fmt::format("earlier {}", is_earlier_atomic  ? "atomic operation"
+                                               : earlier.is_write ? "write"
+                                                                  : "read");
+  if (is_same_group) {
+    raw->other.who = text_of_lane(other_wave, race::lane_of(earlier.record));
+    raw->hint = "no barrier orders the two accesses";
+  } else {
+    raw->other.who = fmt::format("work-group {} in the order of the grid", race::group_of(earlier.record));
+    raw->hint = "work-groups are unordered; use atomic operations or separate kernels";
+  }
 }
 
-template <class CellAt, class ClockAt>
-void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses, bool is_lds, CellAt cell_at,
-                               ClockAt clock_at) {
-  const uint32_t w = wave.id_in_group;
-  const bool is_operation = accesses.kind == AccessKind::kAtomic;
-  const bool is_atomic = is_operation || (!is_lds && may_acquire_[w] && accesses.kind == AccessKind::kRead);
-  const MicroOp* const op = sites_[w];
-  for_each_lane(accesses.lanes, [&](uint32_t lane) {
-    for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
-      RaceCell* const cell = cell_at(dword);
-      if (cell == nullptr) return;
-      if (is_operation) clocks_.synchronize(w, clock_at(dword));
-      const CellAccess access{op,    clocks_.own(w), static_cast<uint8_t>(w), static_cast<uint8_t>(lane),
-                              bytes, is_atomic};
-      Race race;
-      if (!note_access(*cell, clocks_, accesses.kind, access, race)) return;
-      race.lane = static_cast<uint8_t>(lane);
-      race.at = dword * 4;
-      bool is_same_value = false;
-      if (is_lds && race.earlier_writes && accesses.kind == AccessKind::kWrite && accesses.data != nullptr &&
-          accesses.bytes == 4) {
-        is_same_value = std::memcmp(group_->lds + race.at, accesses.data + lane, 4) == 0;
+bool GroupChecker::writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier, uint64_t dword,
+                                     uint32_t lane) const {
+  return earlier.is_write && accesses.kind == AccessKind::kWrite && accesses.data != nullptr &&
+         accesses.bytes == 4 && std::memcmp(group_->lds + dword * 4, accesses.data + lane, 4) == 0;
+}
+
+uint32_t GroupChecker::site_number(const MicroOp* op) {
+  const uint64_t pc = pc_of(op);
+  KnownSite& known = known_sites_[pc / 4 % kKnownSites];
+  if (known.pc != pc) known = {pc, launch_races_->site(pc)};
+  return known.number;
+}
+
+LaunchRaces::Page* GroupChecker::page_of(uint64_t va) {
+  const uint64_t number = va / LaunchRaces::kChunkBytes;
+  KnownChunk& known = known_chunks_[number % kKnownChunks];
+  if (known.chunk == nullptr || known.number != number) known = {number, launch_races_->chunk(number)};
+  if (known.chunk == nullptr) return nullptr;
+  return LaunchRaces::page(*known.chunk, va % LaunchRaces::kChunkBytes / LaunchRaces::kPageBytes);
+}
+
+namespace {
+
+// Lanes [first, end) that access the same dwords, or adjacent ones.
+struct LaneRun {
+  uint32_t end = 0;
+  bool is_same = false;
+};
+
+// Returns the longest run that starts with the active lane `first`.
+LaneRun run_from(const LaneAccesses& accesses, uint32_t first) {
+  const uint64_t start = accesses.at[first], active = accesses.lanes >> first;
+  const auto most = first + static_cast<uint32_t>(std::countr_one(active));
+  if (first + 1 == most || accesses.bytes % 4 != 0 || start % 4 != 0) return {first + 1, false};
+  const bool is_same = accesses.at[first + 1] == start;
+  const uint64_t step = is_same ? 0 : accesses.bytes;
+  const auto matches = [&](uint32_t lane) { return accesses.at[lane] == start + (lane - first) * step; };
+  constexpr uint32_t kBlock = 8;
+  uint32_t end = first + 1;
+  for (; end + kBlock <= most; end += kBlock) {
+    uint64_t expected[kBlock], differences = 0;  // in a form that GCC vectorizes
+    for (uint32_t i = 0; i < kBlock; ++i) expected[i] = start + (end - first + i) * step;
+    for (uint32_t i = 0; i < kBlock; ++i) differences |= accesses.at[end + i] ^ expected[i];
+    if (differences != 0) break;
+  }
+  while (end < most && matches(end)) ++end;
+  return {end, is_same};
+}
+
+}  // namespace
+
+template <class NoteDword, class NoteLine>
+void GroupChecker::for_each_part(const LaneAccesses& accesses, NoteDword note_dword, NoteLine note_line) {
+  const uint32_t dwords = accesses.bytes / 4;
+  for (uint64_t remaining = accesses.lanes; remaining != 0;) {
+    const auto first = static_cast<uint32_t>(std::countr_zero(remaining));
+    const LaneRun run = run_from(accesses, first);
+    remaining = run.end == 64 ? 0 : remaining & ~uint64_t{0} << run.end;
+    const bool is_one = run.end == first + 1;
+    if (is_one && (accesses.bytes < RaceLine::kDwords * 4 || accesses.at[first] % 4 != 0)) {
+      for_each_dword(accesses.at[first], accesses.bytes,
+                     [&](uint64_t dword, uint8_t bytes) { note_dword(dword, first, bytes); });
+      continue;
+    }
+    const bool is_same = run.is_same || is_one;
+    const uint64_t start = accesses.at[first] / 4;
+    const uint64_t end = start + (is_same ? dwords : uint64_t{run.end - first} * dwords);
+    const auto lane_at = [&](uint64_t dword) {
+      return is_same ? first : first + static_cast<uint32_t>((dword - start) / dwords);
+    };
+    const uint32_t step = !is_same && (dwords == 1 || dwords == 2 || dwords == 4) ? dwords : 0;
+    for (uint64_t dword = start; dword != end;) {
+      if (dword % RaceLine::kDwords == 0 && end - dword >= RaceLine::kDwords) {
+        note_line(dword, lane_at(dword), step);
+        dword += RaceLine::kDwords;
+      } else {
+        note_dword(dword, lane_at(dword), uint8_t{0xf});
+        ++dword;
       }
-      report_race(wave, accesses, race, is_lds, is_same_value);
+    }
+  }
+}
+
+template <bool kLds>
+void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
+  if (accesses.lanes == 0) return;
+  const uint32_t w = wave.id_in_group;
+  const uint32_t site = site_number(sites_[w]);
+  if (kLds && lds_races_.is_plain()) {
+    if (lds_races_.note(accesses, w, site)) return;
+    use_lds_lines();
+  }
+  const bool is_operation = accesses.kind == AccessKind::kAtomic;
+  const bool is_atomic = is_operation || (!kLds && may_acquire_[w] && accesses.kind == AccessKind::kRead);
+  if (kLds && is_operation) synchronize(w, accesses, true);
+  RaceAccess access;
+  access.kind = accesses.kind;
+  access.is_lds = kLds;
+  access.may_be_ordered = synchronizes_;
+  access.record = RaceAccess::record_of(group_->place, w, clocks_.own(w), site, is_atomic);
+  access.clock = &clocks_.of(w);
+  [[maybe_unused]] LaunchRaces::LockedPage locked;
+  const auto with_line = [&](uint64_t dword, auto visit) {
+    const uint64_t line = dword / RaceLine::kDwords;
+    if constexpr (kLds) {
+      if (RaceLine* const found = lds_races_.line(line)) visit(*found);
+    } else {
+      constexpr uint64_t kLines = LaunchRaces::kPageBytes / LaunchRaces::kLineBytes;
+      LaunchRaces::Page* const page = page_of(dword * 4);
+      locked.lock(page);
+      if (page != nullptr) visit(page->lines[line % kLines]);
+    }
+  };
+  const auto note_dword = [&](uint64_t dword, uint32_t lane, uint8_t bytes) {
+    EarlierAccess earlier;
+    with_line(dword, [&](RaceLine& line) {
+      earlier = line.note(access, static_cast<uint32_t>(dword % RaceLine::kDwords),
+                          race::with_bytes(race::with_lane(access.record, lane), bytes));
+    });
+    if (earlier.record != 0) report_race(wave, accesses, dword, lane, earlier, kLds);
+  };
+  for_each_part(accesses, note_dword, [&](uint64_t dword, uint32_t lane, uint32_t step) {
+    struct {
+      uint32_t dword = 0;
+      EarlierAccess earlier;
+    } found[RaceLine::kDwords];
+    uint32_t count = 0;
+    const uint64_t record = race::with_step(race::with_bytes(race::with_lane(access.record, lane), 0xf), step);
+    with_line(dword, [&](RaceLine& line) {
+      line.note_all(access, record,
+                    [&](uint32_t i, const EarlierAccess& earlier) { found[count++] = {i, earlier}; });
+    });
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t own_lane = race::lane_of(race::of_dword(record, found[i].dword));
+      report_race(wave, accesses, dword + found[i].dword, own_lane, found[i].earlier, kLds);
+    }
+  });
+  if (kLds && is_operation) synchronize(w, accesses, false);
+}
+
+// Before an atomic operation on LDS, acquires from its locations; after it, releases to them.
+void GroupChecker::synchronize(uint32_t wave, const LaneAccesses& accesses, bool acquires) {
+  for_each_lane(accesses.lanes, [&](uint32_t lane) {
+    for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t) {
+      if (lds_races_.line(dword / RaceLine::kDwords) == nullptr) return;
+      WaveClocks::Clock& location = lds_locations_[dword];
+      acquires ? clocks_.acquire(wave, location) : clocks_.release(wave, location);
     });
   });
+  if (!acquires) clocks_.advance(wave);
 }
 
 void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit) {
@@ -317,45 +487,16 @@ void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, ui
     }
   }
   if (!options_.has(Tool::kRaces) || group_->wave_count == 1) return;
+  if (outside == 0) return check_races<true>(wave, accesses);
   LaneAccesses inside = accesses;
   inside.lanes &= ~outside;
-  check_races(
-      wave, inside, true,
-      [&](uint64_t dword) { return dword < lds_cells_.size() ? &lds_cells_[dword] : nullptr; },
-      [&](uint64_t dword) -> WaveClocks::Clock& { return lds_locations_[dword]; });
+  check_races<true>(wave, inside);
 }
 
 void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses) {
   if (accesses.kind == AccessKind::kRead && !accesses.is_scalar) has_loaded_[wave.id_in_group] = true;
   if (options_.has(Tool::kMemory)) check_bounds(wave, accesses);
-  if (!options_.has(Tool::kRaces)) return;
-  if (group_->wave_count > 1) {
-    check_races(
-        wave, accesses, false, [&](uint64_t dword) { return &memory_cells_[dword]; },
-        [&](uint64_t dword) -> WaveClocks::Clock& { return memory_locations_[dword]; });
-  }
-  if (launch_races_ == nullptr) return;
-  const auto pc = pc_of(sites_[wave.id_in_group]);
-  const bool is_write = accesses.kind != AccessKind::kRead;
-  const bool is_atomic =
-      accesses.kind == AccessKind::kAtomic || (!is_write && may_acquire_[wave.id_in_group]);
-  for_each_lane(accesses.lanes, [&](uint32_t lane) {
-    for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
-      const LaunchRaces::Access access{pc, group_->place, bytes, is_atomic, is_write};
-      const auto earlier = launch_races_->note(dword, access, synchronizes_);
-      if (!earlier) return;
-      RawFinding* const raw =
-          find(Tool::kRaces, kGroupRace, Severity::kError, wave, bit_of(lane), earlier->pc);
-      if (raw == nullptr) return;
-      raw->summary = fmt::format("data race: {} of {} at {:#x}, which another work-group accesses too",
-                                 verb_of(accesses.kind), bytes_text(accesses.bytes), dword * 4);
-      raw->other.label = fmt::format("earlier {}", earlier->is_atomic  ? "atomic operation"
-                                                   : earlier->is_write ? "write"
-                                                                       : "read");
-      raw->other.who = fmt::format("work-group {} in the order of the grid", earlier->group);
-      raw->hint = "work-groups are unordered; use atomic operations or separate kernels";
-    });
-  });
+  if (checks_memory_races_) check_races<false>(wave, accesses);
 }
 
 // Undefined values
@@ -457,6 +598,10 @@ void move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint
 
 void move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
   if (InitChecker* const init = init_of(wave)) init->move_scalars(wave, stores, va, dwords, scalar);
+}
+
+bool observes_accesses(const Wave& wave) {
+  return wave.group->checker != nullptr && wave.group->checker->observes_accesses();
 }
 
 void define(const Wave& wave, uint64_t va, uint32_t bytes) {

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "plugins/vgpu/check/allocations.hpp"
+#include "plugins/vgpu/check/check_options.hpp"
 #include "plugins/vgpu/check/problem.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/check/init_checker.hpp"
 #include "plugins/vgpu/exec/check/launch_races.hpp"
+#include "plugins/vgpu/exec/check/lds_races.hpp"
 #include "plugins/vgpu/exec/check/race_cells.hpp"
 #include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
@@ -75,11 +77,10 @@ class GroupChecker final : private UndefinedUseListener {
 
   /// The wave is about to execute an instruction with this rule.
   void at_rule(const MicroOp* op, Wave& wave, uint64_t exec, const InitRule& rule);
+  bool observes_accesses() const { return options_.observes_accesses(); }
   /// Null: the check is not selected.
   InitChecker* init() { return init_.get(); }
 
-  /// The wave has arrived at a barrier.
-  void arrive(const Wave& wave);
   /// All waves that have not ended have arrived; `waves` (bits) continue.
   void release(uint32_t waves);
 
@@ -92,17 +93,31 @@ class GroupChecker final : private UndefinedUseListener {
     uint64_t begin = 0, end = 0;
   };
 
+  void reach_barrier(const MicroOp* op, const Wave& wave, uint64_t exec);
   bool is_known(const LaneAccesses& accesses) const;
   void check_bounds(const Wave& wave, const LaneAccesses& accesses);
-  template <class CellAt, class ClockAt>
-  void check_races(const Wave& wave, const LaneAccesses& accesses, bool is_lds, CellAt cell_at,
-                   ClockAt clock_at);
+  void start_races(const Launch& launch);
+  void start_group();
+  template <bool kLds>
+  void check_races(const Wave& wave, const LaneAccesses& accesses);
+  /// Calls note_line(first dword, lane, dwords of each lane) for whole lines that adjacent lanes access, and
+  /// note_dword(dword, lane, bytes) for the other parts.
+  template <class NoteDword, class NoteLine>
+  static void for_each_part(const LaneAccesses& accesses, NoteDword note_dword, NoteLine note_line);
+  void synchronize(uint32_t wave, const LaneAccesses& accesses, bool acquires);
+  bool writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier, uint64_t dword,
+                         uint32_t lane) const;
+  /// The waves are ordered by more than barriers of all waves.
+  void use_lds_lines();
+  void pass_barrier();
+  uint32_t site_number(const MicroOp* op);
+  LaunchRaces::Page* page_of(uint64_t va);
   /// Counts a finding at the wave's present instruction, or at `kind_pc`. Returns a new RawFinding to be
   /// completed, or null if it is known.
   RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave,
                    uint64_t lanes, uint64_t other_pc = 0, uint64_t kind_pc = 0);
-  void report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
-                   bool is_same_value);
+  void report_race(const Wave& wave, const LaneAccesses& accesses, uint64_t dword, uint32_t lane,
+                   const EarlierAccess& earlier, bool is_lds);
   std::string text_of_lane(uint32_t wave, uint32_t lane) const;
   void undefined_use(const Wave& wave, UndefinedUse use, uint64_t lanes,
                      const UndefinedOrigin& origin) override;
@@ -121,15 +136,28 @@ class GroupChecker final : private UndefinedUseListener {
   bool may_acquire_[WaveClocks::kMost] = {};         // whether they may acquire
   bool has_loaded_[WaveClocks::kMost] = {};          // since the last barrier or invalidation
   bool synchronizes_ = false;                        // an instruction of this work-group may have acquired
-  const MicroOp* arrivals_[WaveClocks::kMost] = {};  // the last barriers
   uint64_t awaited_[WaveClocks::kMost] = {};         // lanes that have missed a barrier
   const MicroOp* missed_[WaveClocks::kMost] = {};    // the barrier
 
+  uint32_t place_ = 0;    // of the work-group
+  uint32_t arrived_ = 0;  // waves (bits) that have reached a barrier and not executed an instruction after it
+  bool checks_memory_races_ = false;
   WaveClocks clocks_;
-  std::vector<RaceCell> lds_cells_;
-  std::unordered_map<uint64_t, RaceCell> memory_cells_;
-  std::unordered_map<uint64_t, WaveClocks::Clock> lds_locations_, memory_locations_;  // of atomics
+  LdsRaces lds_races_;
+  std::unordered_map<uint64_t, WaveClocks::Clock> lds_locations_;  // of atomic operations, by dword
   std::shared_ptr<LaunchRaces> launch_races_;
+  struct KnownSite {
+    uint64_t pc = 0;
+    uint32_t number = 0;
+  };
+  static constexpr size_t kKnownSites = 64;
+  KnownSite known_sites_[kKnownSites];
+  struct KnownChunk {
+    uint64_t number = 0;
+    LaunchRaces::Chunk* chunk = nullptr;
+  };
+  static constexpr size_t kKnownChunks = 64;
+  KnownChunk known_chunks_[kKnownChunks];
 
   std::unique_ptr<InitChecker> init_;  // null: not selected
 

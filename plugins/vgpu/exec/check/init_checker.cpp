@@ -566,6 +566,7 @@ bool InitChecker::is_filled(uint64_t va) {
     *range_ = {end, room_end};  // padding
   } else {
     *range_ = {allocation.begin, end, allocation.serial, allocation.fill};
+    if (allocations_->is_initialized(va, range_->begin, range_->end)) range_->fill = 0;
   }
   return range_->fill != 0;
 }

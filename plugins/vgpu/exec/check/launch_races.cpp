@@ -1,45 +1,97 @@
 #include "plugins/vgpu/exec/check/launch_races.hpp"
 
-namespace rigel::vgpu::exec {
+#include <new>
+#include <thread>
 
+namespace rigel::vgpu::exec {
 namespace {
 
-// Whether both accesses may be atomic. Instructions do not tell atomic loads and stores from others, except
-// loads that bypass the vector cache.
-bool may_be_atomic(const LaunchRaces::Access& a, const LaunchRaces::Access& b) {
-  if ((a.is_atomic && !a.is_write) || (b.is_atomic && !b.is_write)) return true;
-  return (a.is_atomic && !b.is_write) || (b.is_atomic && !a.is_write) || (a.is_atomic && b.is_atomic);
+// Pages of earlier launches, for the next one: new memory costs page faults.
+constexpr size_t kMostSparePages = 16384;
+
+struct SparePages {
+  Mutex mutex;
+  std::vector<LaunchRaces::Page*> pages RIGEL_GUARDED_BY(mutex);
+};
+
+SparePages& spare_pages() {
+  static SparePages* const pages = new SparePages;
+  return *pages;
+}
+
+LaunchRaces::Page* take_page() {
+  SparePages& spare = spare_pages();
+  LaunchRaces::Page* page = nullptr;
+  {
+    const MutexLock lock(spare.mutex);
+    if (spare.pages.empty()) return new (std::nothrow) LaunchRaces::Page;
+    page = spare.pages.back();
+    spare.pages.pop_back();
+  }
+  for (RaceLine& line : page->lines) line.clear();
+  return page;
+}
+
+void recycle(LaunchRaces::Page* page) {
+  SparePages& spare = spare_pages();
+  const MutexLock lock(spare.mutex);
+  if (spare.pages.size() == kMostSparePages) {
+    delete page;
+  } else {
+    spare.pages.push_back(page);
+  }
 }
 
 }  // namespace
 
-std::optional<LaunchRaces::Access> LaunchRaces::note(uint64_t dword, const Access& access,
-                                                     bool may_be_ordered) {
-  Shard& shard = shards_[(dword >> 4) % kShards];
-  const MutexLock lock(shard.mutex);
-  Cell& cell = shard.cells[dword];
-  const auto conflicts = [&](const Access& earlier) {
-    return earlier.pc != 0 && earlier.group != access.group && (earlier.bytes & access.bytes) != 0 &&
-           !may_be_atomic(earlier, access);
-  };
-  std::optional<Access> race;
-  if (!may_be_ordered) {
-    if (conflicts(cell.write)) {
-      race = cell.write;
-    } else if (access.is_write) {
-      for (const Access& read : cell.reads) {
-        if (conflicts(read)) race = read;
-      }
+LaunchRaces::~LaunchRaces() {
+  const MutexLock lock(chunks_mutex_);
+  for (const auto& [number, chunk] : chunks_) {
+    for (const std::atomic<Page*>& page : chunk->pages) {
+      if (Page* const used = page.load(std::memory_order_relaxed)) recycle(used);
     }
   }
-  // A third work-group's read replaces the second one.
-  const bool is_first_read = cell.reads[0].pc == 0 || cell.reads[0].group == access.group;
-  Access& last = access.is_write ? cell.write : cell.reads[is_first_read ? 0 : 1];
-  const bool is_same = last.pc != 0 && last.group == access.group && last.is_atomic == access.is_atomic;
-  const uint8_t earlier_bytes = is_same ? last.bytes : uint8_t{0};
-  last = access;
-  last.bytes |= earlier_bytes;
-  return race;
+}
+
+LaunchRaces::Chunk* LaunchRaces::chunk(uint64_t number) {
+  const MutexLock lock(chunks_mutex_);
+  try {
+    std::unique_ptr<Chunk>& chunk = chunks_[number];
+    if (chunk == nullptr) chunk = std::make_unique<Chunk>();
+    return chunk.get();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+LaunchRaces::Page* LaunchRaces::new_page(Chunk& chunk, uint64_t index) {
+  Page* const page = take_page();
+  Page* present = nullptr;
+  if (page == nullptr || chunk.pages[index].compare_exchange_strong(present, page)) return page;
+  recycle(page);
+  return present;
+}
+
+void LaunchRaces::LockedPage::wait() {
+  do {
+    while (page_->is_locked.load(std::memory_order_relaxed)) std::this_thread::yield();
+  } while (page_->is_locked.exchange(true, std::memory_order_acquire));
+}
+
+uint32_t LaunchRaces::site(uint64_t pc) {
+  const MutexLock lock(sites_mutex_);
+  const auto known = sites_.find(pc);
+  if (known != sites_.end()) return known->second;
+  if (pcs_.size() == race::kMostSites) return race::kMostSites;
+  const auto number = static_cast<uint32_t>(pcs_.size());
+  pcs_.push_back(pc);
+  sites_.emplace(pc, number);
+  return number;
+}
+
+uint64_t LaunchRaces::pc_of_site(uint32_t site) {
+  const MutexLock lock(sites_mutex_);
+  return site < pcs_.size() ? pcs_[site] : 0;
 }
 
 }  // namespace rigel::vgpu::exec

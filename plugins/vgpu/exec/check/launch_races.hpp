@@ -1,46 +1,85 @@
-// Detection of data races between the work-groups of a launch.
+// The accesses of a launch to global memory, for the detection of data races (race_cells.hpp): within a
+// work-group and between work-groups.
 //
-// Work-groups are unordered unless one acquires what another has released. An access races with an earlier
-// one of another work-group if its work-group has executed no instruction that may acquire
-// (access.hpp). Races after such an instruction are not found.
-//
-// Threads: any worker of the launch.
+// Threads: any worker of the launch. A worker locks the page that it accesses.
+// Lifetime: pages live as long as the launch.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "api/support/mutex.hpp"
-#include "plugins/vgpu/exec/check/access.hpp"
+#include "plugins/vgpu/exec/check/race_cells.hpp"
 
 namespace rigel::vgpu::exec {
 
 class LaunchRaces {
  public:
-  /// The last access of a work-group to a dword.
-  struct Access {
-    uint64_t pc = 0;  ///< 0: none
-    uint32_t group = 0;
-    uint8_t bytes = 0;
-    bool is_atomic = false;  ///< An atomic operation, or a read that bypasses the vector cache
-    bool is_write = false;
+  static constexpr uint64_t kPageBytes = 4096;
+  static constexpr uint64_t kLineBytes = RaceLine::kDwords * 4;
+
+  struct Page {
+    std::atomic<bool> is_locked{false};  // through a LockedPage
+    std::array<RaceLine, kPageBytes / kLineBytes> lines;
+  };
+  /// The pages of 2 MiB.
+  static constexpr uint64_t kChunkBytes = uint64_t{2} << 20;
+  struct Chunk {
+    std::array<std::atomic<Page*>, kChunkBytes / kPageBytes> pages{};
   };
 
-  /// Notes the accesses of a part of a dword. Returns an earlier access that races with it.
-  std::optional<Access> note(uint64_t dword, const Access& access, bool may_be_ordered);
+  /// Holds the lock of one page at a time.
+  class LockedPage {
+   public:
+    LockedPage() = default;
+    LockedPage(const LockedPage&) = delete;
+    LockedPage& operator=(const LockedPage&) = delete;
+    ~LockedPage() { lock(nullptr); }
+    /// Locks a page instead of the present one. Null: none.
+    void lock(Page* page) {
+      if (page == page_) return;
+      if (page_ != nullptr) page_->is_locked.store(false, std::memory_order_release);
+      page_ = page;
+      if (page != nullptr && page->is_locked.exchange(true, std::memory_order_acquire)) wait();
+    }
+
+   private:
+    void wait();
+
+    Page* page_ = nullptr;
+  };
+
+  LaunchRaces() = default;
+  LaunchRaces(const LaunchRaces&) = delete;
+  LaunchRaces& operator=(const LaunchRaces&) = delete;
+  ~LaunchRaces();
+
+  /// Returns the chunk with number `va` / kChunkBytes. Null: the host has no memory.
+  Chunk* chunk(uint64_t number);
+  /// Returns a page of a chunk. Null: the host has no memory.
+  static Page* page(Chunk& chunk, uint64_t index) {
+    Page* const page = chunk.pages[index].load(std::memory_order_acquire);
+    return page != nullptr ? page : new_page(chunk, index);
+  }
+
+  /// Returns the number of an instruction in records; kMostSites: there are too many.
+  uint32_t site(uint64_t pc);
+  /// Returns its address; 0: unknown.
+  uint64_t pc_of_site(uint32_t site);
 
  private:
-  struct Cell {
-    Access write;
-    Access reads[2];  ///< Of two work-groups
-  };
-  static constexpr uint32_t kShards = 64;
-  struct Shard {
-    Mutex mutex;
-    std::unordered_map<uint64_t, Cell> cells RIGEL_GUARDED_BY(mutex);
-  };
-  Shard shards_[kShards];
+  static Page* new_page(Chunk& chunk, uint64_t index);
+
+  Mutex chunks_mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_ RIGEL_GUARDED_BY(chunks_mutex_);
+
+  Mutex sites_mutex_;
+  std::unordered_map<uint64_t, uint32_t> sites_ RIGEL_GUARDED_BY(sites_mutex_);
+  std::vector<uint64_t> pcs_ RIGEL_GUARDED_BY(sites_mutex_);
 };
 
 }  // namespace rigel::vgpu::exec

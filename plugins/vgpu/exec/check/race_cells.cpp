@@ -1,78 +1,82 @@
 #include "plugins/vgpu/exec/check/race_cells.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace rigel::vgpu::exec {
-namespace {
 
-void join_into(WaveClocks::Clock& clock, const WaveClocks::Clock& other) {
-  for (uint32_t i = 0; i < WaveClocks::kMost; ++i) clock[i] = std::max(clock[i], other[i]);
+void WaveClocks::start(uint32_t waves) {
+  waves_ = waves;
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    clocks_[wave].fill(0);
+    clocks_[wave][wave] = 1;
+  }
 }
-
-}  // namespace
 
 void WaveClocks::join(uint32_t waves) {
   Clock joined{};
-  for (uint32_t wave = 0; wave < kMost; ++wave) {
-    if ((waves >> wave & 1) != 0) join_into(joined, clocks_[wave]);
-  }
-  for (uint32_t wave = 0; wave < kMost; ++wave) {
+  for (uint32_t wave = 0; wave < waves_; ++wave) {
     if ((waves >> wave & 1) == 0) continue;
-    clocks_[wave] = joined;
+    for (uint32_t i = 0; i < waves_; ++i) joined[i] = std::max(joined[i], clocks_[wave][i]);
+  }
+  for (uint32_t wave = 0; wave < waves_; ++wave) {
+    if ((waves >> wave & 1) == 0) continue;
+    std::copy_n(joined.begin(), waves_, clocks_[wave].begin());
     advance(wave);
   }
 }
 
-void WaveClocks::synchronize(uint32_t wave, Clock& location) {
-  join_into(clocks_[wave], location);
-  location = clocks_[wave];
-  advance(wave);
+void WaveClocks::acquire(uint32_t wave, const Clock& location) {
+  for (uint32_t i = 0; i < waves_; ++i) clocks_[wave][i] = std::max(clocks_[wave][i], location[i]);
 }
 
 void WaveClocks::acquire_all(uint32_t wave) {
-  for (uint32_t other = 0; other < kMost; ++other) {
+  for (uint32_t other = 0; other < waves_; ++other) {
     if (other == wave) continue;
     clocks_[wave][other] = clocks_[other][other];
     advance(other);  // Its later accesses are not acquired.
   }
 }
 
-bool note_access(RaceCell& cell, const WaveClocks& clocks, AccessKind kind, const CellAccess& access,
-                 Race& race) {
-  // Instructions do not tell atomic loads and stores from others, except loads that bypass the vector cache.
-  const bool is_atomic_read = access.is_atomic && kind == AccessKind::kRead;
-  const auto conflicts = [&](const CellAccess& earlier) {
-    return (earlier.bytes & access.bytes) != 0 && !clocks.is_ordered(earlier, access.wave);
+EarlierAccess RaceCell::note(const RaceAccess& access, uint64_t record) {
+  const bool is_atomic = access.is_atomic(), is_write = access.is_write();
+  const auto conflicts = [&](uint64_t earlier) {
+    return earlier != 0 && access.is_unordered(earlier) && (race::bytes_of(earlier) & race::bytes_of(record)) != 0;
   };
-  // An atomic operation races with plain writes only.
-  const bool may_be_atomic = cell.write.is_atomic && (access.is_atomic || kind == AccessKind::kRead);
-  bool races = !may_be_atomic && !is_atomic_read && conflicts(cell.write);
-  if (races) race.earlier = cell.write, race.earlier_writes = true;
-  if (kind == AccessKind::kRead) {
-    CellAccess* slot = &cell.reads[0];
-    if (cell.reads[1].op != nullptr && cell.reads[1].wave == access.wave) {
-      slot = &cell.reads[1];
-    } else if (slot->op != nullptr && slot->wave != access.wave && !clocks.is_ordered(*slot, access.wave)) {
-      slot = &cell.reads[1];
-    }
-    const bool is_same = slot->op != nullptr && slot->wave == access.wave && slot->clock == access.clock;
-    const uint8_t earlier_bytes = is_same ? slot->bytes : uint8_t{0};
-    *slot = access;
-    slot->bytes |= earlier_bytes;
-    return races;
+  EarlierAccess found;
+  // An atomic operation races with plain writes, and in LDS with reads. An atomic read races with nothing.
+  const bool is_atomic_read = is_atomic && !is_write;
+  const bool may_race_with_atomic = is_write ? !is_atomic : access.is_lds;
+  if (!is_atomic_read && conflicts(write) && (!race::is_atomic(write) || may_race_with_atomic))
+    found = {write, true};
+  const auto merge = [&](uint64_t& last) {
+    const bool is_same = last != 0 && ((last ^ record) & race::kEpoch) == 0;
+    last = is_same ? record | (last & race::kBytes << race::kBytesAt) : record;
+  };
+  if (!is_write) {
+    const auto is_own = [&](uint64_t read) {
+      return read != 0 && ((read ^ record) & (race::kGroup | race::kWave << race::kWaveAt)) == 0;
+    };
+    const bool is_second = is_own(reads[1]) || (reads[0] != 0 && !is_own(reads[0]) && access.is_unordered(reads[0]));
+    merge(reads[is_second ? 1 : 0]);
+    return found;
   }
-  for (const CellAccess& read : cell.reads) {
-    if (races || access.is_atomic || read.is_atomic || !conflicts(read)) continue;
-    races = true;
-    race.earlier = read;
-    race.earlier_writes = false;
+  for (const uint64_t read : reads) {
+    if (found.record != 0 || race::is_atomic(read) || (is_atomic && !access.is_lds) || !conflicts(read)) continue;
+    found = {read, false};
   }
-  const bool is_same_clock = cell.write.op != nullptr && cell.write.wave == access.wave &&
-                             cell.write.clock == access.clock && cell.write.is_atomic == access.is_atomic;
-  const uint8_t earlier_bytes = is_same_clock ? cell.write.bytes : uint8_t{0};
-  cell.write = access;
-  cell.write.bytes |= earlier_bytes;
-  return races;
+  merge(write);
+  return found;
+}
+
+bool RaceLine::divide() {
+  cells_.reset(new (std::nothrow) RaceCell[kDwords]);
+  if (cells_ == nullptr) return false;
+  for (uint32_t i = 0; i < kDwords; ++i) {
+    cells_[i].write = race::of_dword(whole_.write, i);
+    for (uint32_t r = 0; r < 2; ++r) cells_[i].reads[r] = race::of_dword(whole_.reads[r], i);
+  }
+  return true;
 }
 
 }  // namespace rigel::vgpu::exec

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/exec/vector/lanes.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
@@ -278,7 +279,9 @@ bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t ex
   const images::Resource& resource = sample.resource;
   PlaneLayout layout;
   if (!lay_out(resource, layout)) return false;
-  const std::byte* const host = wave->memory->find(site, layout.base, layout.bytes, Access::kRead);
+  const std::byte* const host =
+      kChecked ? wave->memory->find_in_bounds(site, layout.base, layout.bytes, Access::kRead)
+               : wave->memory->find(site, layout.base, layout.bytes, Access::kRead);
   if (host == nullptr) return false;
   Axis<W> x, y;
   if (!find_axis<W>(sample.x, resource.width(0), sample.sampler.clamp[0], sample.sampler, exec, x))
@@ -322,7 +325,9 @@ bool is_plane_sample(const images::Resource& resource, const images::Sampler& sa
 }
 
 bool sample_plane(const void* site, Wave* wave, const PlaneSample& plane, uint64_t exec) {
-  if constexpr (kChecked) return false;  // The general path reports its accesses.
+  if constexpr (kChecked) {  // The general path reports its accesses.
+    if (checks::observes_accesses(*wave)) return false;
+  }
   return wave->layout.wave_size == 64 ? sample<64>(site, wave, plane, exec)
                                       : sample<32>(site, wave, plane, exec);
 }

@@ -79,6 +79,7 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   writer.value(uint8_t{request.is_function});
   writer.value(uint8_t{request.is_counted});
   writer.value(uint8_t{request.checked});
+  writer.value(uint8_t{request.reports_accesses});
   writer.value(static_cast<uint8_t>(request.yields));
   writer.value(request.entry_va);
   writer.value(uint8_t{request.shape != nullptr});
@@ -118,6 +119,7 @@ tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byt
   request.is_function = reader.value<uint8_t>() != 0;
   request.is_counted = reader.value<uint8_t>() != 0;
   request.checked = reader.value<uint8_t>() != 0;
+  request.reports_accesses = reader.value<uint8_t>() != 0;
   const auto yields = reader.value<uint8_t>();
   if (yields > static_cast<uint8_t>(analysis::Yields::kAtWaits)) return invalid;
   request.yields = static_cast<analysis::Yields>(yields);

@@ -41,14 +41,16 @@ TEST(CompilerMessages, RoundTripRequest) {
   EXPECT_EQ(request.shape->key, sent.shape->key);
   EXPECT_FALSE(request.is_function);
   EXPECT_FALSE(request.checked);
+  EXPECT_FALSE(request.reports_accesses);
   Request function = sent;
   function.shape = nullptr;
   function.is_function = true;
-  function.checked = true;
+  function.checked = function.reports_accesses = true;
   const auto other = request_from(to_message(function, images));
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->request.is_function);
   EXPECT_TRUE(other->request.checked);
+  EXPECT_TRUE(other->request.reports_accesses);
   EXPECT_EQ(other->request.shape, nullptr);
   char read[8] = {};
   EXPECT_EQ(request.read(0x1002, std::as_writable_bytes(std::span(read, 4))), 4u);

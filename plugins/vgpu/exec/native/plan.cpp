@@ -89,14 +89,17 @@ bool can_precede_switch(const Plan& plan, const Site& site) {
 // computes with the loaded values. A switch at a block's start stays: interpreted waves enter there. Returns
 // true if the order of nodes changed.
 bool put_off_switches(Plan& plan) {
+  // The interpreter continues at a checked barrier, and would repeat the arithmetic.
+  const auto may_sink = [&](Site::Kind kind) {
+    return kind == Site::Kind::kYield || (kind == Site::Kind::kBarrier && !plan.is_checked);
+  };
   const auto kept = [&](uint32_t node) {
     return (plan.live.before[node].vgprs | plan.live.inactive_before[node]).count();
   };
   bool any = false;
   for (const analysis::Block& block : plan.graph.blocks) {
     for (uint32_t node = block.first + 1; node + 1 < block.end; ++node) {
-      const Site::Kind what = plan.sites[node].kind;
-      if (what != Site::Kind::kBarrier && what != Site::Kind::kYield) continue;
+      if (!may_sink(plan.sites[node].kind)) continue;
       uint32_t best = node + 1;
       for (uint32_t next = best; next + 1 < block.end && can_precede_switch(plan, plan.sites[next]); ++next) {
         if (kept(next + 1) < kept(best)) best = next + 1;
@@ -241,7 +244,7 @@ bool keep_operations(Plan& plan) {
   std::copy(emitted.begin(), emitted.end(), kept);
   plan.storage->operations.reset(kept);
   plan.operations = kept;
-  for (Site& site : plan.sites) site.operations = kept + site.first_operation;
+  for (Site& site : plan.sites) site.operations = kept + site.first_operation + site.report_count;
   for (Step& step : plan.steps) step.micro = kept + step.operation;
   return true;
 }
@@ -263,6 +266,8 @@ class Planner {
   void keep_image();
   Success lower_nodes();
   Success lower_node(uint32_t node, LoweringContext& context, bool yields);
+  void find_lds_stores();
+  bool needs_no_report(uint32_t node) const;
   bool inline_handlers(uint32_t node, size_t first, size_t count);
   Success leave_rest_of_blocks();
   void number_entries();
@@ -284,6 +289,7 @@ class Planner {
   std::unique_ptr<Plan> made_ = std::make_unique<Plan>();
   Plan& plan_ = *made_;
   std::vector<bool> is_ignored_;   ///< By node: it does nothing, because it accesses missing registers.
+  std::vector<bool> is_near_lds_store_;  ///< By node; only if accesses are reported
   const std::bitset<256> vgprs_ =  ///< Those of the wave
       ~std::bitset<256>() >> (256 - std::min(request_.layout.vgprs, 256u));
 };
@@ -358,6 +364,7 @@ void Planner::describe_waves() {
                    static_cast<size_t>(calls) * request_.layout.vgprs > kMostRowsCopied;
   plan_.is_function = request_.is_function;
   plan_.is_checked = request_.checked;
+  plan_.reports_accesses = request_.reports_accesses;
   plan_.m0_limits_lds = plan_.traits().m0_limits_lds;
   const GroupShape* const group = request_.shape.get();
   if (group == nullptr || !group->waves_are_alike) return;
@@ -390,6 +397,7 @@ Planner::Success Planner::lower_nodes() {
   context.layout = request_.layout;
   context.level = request_.level;
   context.checked = request_.checked;
+  if (request_.reports_accesses) find_lds_stores();
   const std::vector<bool> yields_behind = analysis::yield_points(plan_.graph, request_.yields);
   plan_.sites.resize(plan_.graph.nodes.size());
   for (uint32_t i = 0; i < plan_.sites.size(); ++i) {
@@ -418,8 +426,9 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   };
   // A checked barrier calls the checks, and then control leaves.
   const bool is_checked_barrier = request_.checked && in.op == Op::s_barrier;
-  if (request_.checked && !is_ignored_[index]) emit_note_site(in, storage);
-  const bool reports = storage.emitted.size() != first;
+  const bool is_observed = request_.reports_accesses || isa::memory_shape(in.op) != nullptr || is_checked_barrier;
+  if (request_.checked && is_observed && !is_ignored_[index]) emit_note_site(in, storage);
+  site.report_count = static_cast<uint32_t>(storage.emitted.size() - first);
   const Refusal refusal = is_ignored_[index] || is_checked_barrier ? Refusal() : lower(in, context, storage);
   const size_t count = storage.emitted.size() - first;
   storage.emit(return_control);
@@ -447,12 +456,62 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   } else if (may_leave(in)) {
     leave("a wave may stop at it");
   } else {
-    const bool is_call = reports || accesses_agprs(node.effects);
-    site.kind = is_call ? Site::Kind::kCall : kind_of(in, plan_);
+    site.kind = accesses_agprs(node.effects) ? Site::Kind::kCall : kind_of(in, plan_);
+    if (request_.reports_accesses && site.report_count != 0 && !needs_no_report(index))
+      site.kind = Site::Kind::kCall;
     if (site.kind == Site::Kind::kCall && inline_handlers(index, first, count))
       site.kind = Site::Kind::kInline;
   }
   return {};
+}
+
+// Whether accesses of compiled code to be checked for races are not, or elsewhere: loads from LDS that no wave
+// writes between the same barriers, and scalar loads (build_scalar_load()).
+bool Planner::needs_no_report(uint32_t node) const {
+  const Site::Kind kind = plan_.sites[node].kind;
+  const isa::MemoryShape* const shape = isa::memory_shape(plan_.graph.nodes[node].instruction.op);
+  if (kind == Site::Kind::kScalarLoad) return true;
+  return kind == Site::Kind::kLds && shape->verb == isa::Verb::kLoad && !is_near_lds_store_[node];
+}
+
+// Marks the instructions that waves may execute between the same two barriers as a store to LDS.
+void Planner::find_lds_stores() {
+  const auto& nodes = plan_.graph.nodes;
+  is_near_lds_store_.assign(nodes.size(), true);
+  const auto& blocks = plan_.graph.blocks;
+  if (std::ranges::any_of(blocks, [](const auto& block) { return block.leaves || block.back.has_value(); }))
+    return;  // Other code may store.
+  const auto may_store = [&](const isa::Instruction& in) {
+    const isa::MemoryShape* const shape = isa::memory_shape(in.op);
+    if (shape == nullptr) return isa::op_class(in.op) == isa::OpClass::kDataShare;
+    const bool may_be_lds = in.encoding == Encoding::kDs || in.encoding == Encoding::kFlat || in.lds;
+    return may_be_lds && (shape->verb != isa::Verb::kLoad || in.lds);
+  };
+  std::vector<uint32_t> starts = {blocks[plan_.graph.entry].first};
+  for (uint32_t i = 0; i + 1 < nodes.size(); ++i) {
+    if (nodes[i].instruction.op == Op::s_barrier) starts.push_back(i + 1);
+  }
+  std::vector<bool> is_near(nodes.size());
+  for (const uint32_t start : starts) {
+    std::vector<bool> reached(nodes.size());
+    std::vector<uint32_t> pending = {start};
+    bool stores = false;
+    while (!pending.empty()) {
+      uint32_t node = pending.back();
+      pending.pop_back();
+      const uint32_t block = plan_.graph.block_of(node);
+      bool ends_at_barrier = false;
+      for (; node < blocks[block].end && !reached[node] && !ends_at_barrier; ++node) {
+        reached[node] = true;
+        stores |= may_store(nodes[node].instruction);
+        ends_at_barrier = nodes[node].instruction.op == Op::s_barrier;
+      }
+      if (ends_at_barrier || node != blocks[block].end) continue;
+      for (const uint32_t next : blocks[block].successors) pending.push_back(blocks[next].first);
+    }
+    for (uint32_t i = 0; stores && i < nodes.size(); ++i) is_near[i] = is_near[i] || reached[i];
+  }
+  is_near_lds_store_ = std::move(is_near);
 }
 
 // Adds the steps of a site if the compiler knows all of them; otherwise returns false.
@@ -616,7 +675,7 @@ void resume(const MicroOp* at, Wave* wave) {
 }
 
 std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access) {
-  return memory->find(site, va, bytes, access);
+  return memory->find_in_bounds(site, va, bytes, access);
 }
 
 bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {

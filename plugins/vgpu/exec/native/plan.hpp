@@ -82,7 +82,10 @@ struct Site {
   Kind kind = Kind::kCall;
   uint32_t first_step = 0, step_count = 0;
   uint32_t first_operation = 0;  ///< Index in Plan::operations.
-  /// The site's micro-ops; after the last one is one that returns control. Reports use it to locate faults.
+  /// The first micro-ops, which only report to the checks.
+  uint32_t report_count = 0;
+  /// The site's other micro-ops; after the last one is one that returns control. Reports use it to locate
+  /// faults.
   const MicroOp* operations = nullptr;
   int32_t entry = -1;        ///< Entry before the instruction, or -1.
   int32_t entry_after = -1;  ///< Entry after the instruction, or -1.
@@ -119,7 +122,8 @@ struct Plan {
   /// Executed instructions are counted, by segments.
   bool is_counted = false;
   std::vector<Segment> segments;  ///< Sorted by `first`; only if is_counted
-  bool is_checked = false;
+  bool is_checked = false;        ///< See Request
+  bool reports_accesses = false;  ///< See Request
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -172,8 +176,10 @@ struct Request {
   /// A function that a kernel with this layout calls. It starts with any registers and has no `shape`.
   bool is_function = false;
   bool is_counted = false;  ///< Executed instructions are counted in WorkGroup::counters.
-  /// Memory operations and barriers report to WorkGroup::checker.
+  /// WorkGroup::checker observes barriers, and accesses that are not in the bounds of the wave's memory.
   bool checked = false;
+  /// It observes all accesses. Only if `checked`.
+  bool reports_accesses = false;
   analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
   /// Expected shape of the work-groups; null: unknown.

@@ -44,17 +44,29 @@ TEST_F(Plans, SkipCodeAfterInterpretedInstructions) {
   EXPECT_LT(plan->sites[3].entry_after, 0);
 }
 
-TEST_F(Plans, CallMemoryOperationsAndBarriersOfCheckedKernels) {
+TEST_F(Plans, CallMemoryOperationsIfAccessesAreReported) {
   const std::vector<uint32_t> code = {kMove, 0xdc708000, 0x007f0304, kBarrier, kMove};  // global_store_dword
   EXPECT_EQ(plan_of(code)->sites[1].kind, What::kGlobal);
   Request request = request_of(code);
-  request.checked = true;
+  request.checked = request.reports_accesses = true;
   const auto plan = make_plan(request);
   ASSERT_TRUE(plan) << plan.error();
   EXPECT_TRUE((*plan)->is_checked);
   EXPECT_EQ((*plan)->sites[0].kind, What::kInline);
   EXPECT_EQ((*plan)->sites[1].kind, What::kCall);
   EXPECT_EQ((*plan)->sites[2].kind, What::kBarrier);
+}
+
+TEST_F(Plans, InlineMemoryOperationsOfOtherCheckedKernels) {
+  const std::vector<uint32_t> code = {kMove, 0xdc708000, 0x007f0304, kBarrier, kMove};  // global_store_dword
+  Request request = request_of(code);
+  request.checked = true;
+  const auto plan = make_plan(request);
+  ASSERT_TRUE(plan) << plan.error();
+  const Site& store = (*plan)->sites[1];
+  EXPECT_EQ(store.kind, What::kGlobal);
+  EXPECT_EQ(store.report_count, 1u) << "a call of the handler reports to the checks first";
+  EXPECT_EQ(store.operations, (*plan)->operations + store.first_operation + 1);
 }
 
 TEST_F(Plans, FailIfFirstBlockLeaves) {

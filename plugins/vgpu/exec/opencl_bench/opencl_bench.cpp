@@ -11,6 +11,7 @@
 //   --wall      elapsed time, to measure scaling, and the machine's own speedup with two threads
 //   --alone     without PoCL, to compare GPUs
 //   --scaling   implies --wall --alone: speedup of two threads of the virtual GPU over one
+//   --checks    slowdown by vgpu-run --check and its peak memory
 #include <time.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 
 #include "plugins/vgpu/exec/opencl_bench/by_hand.hpp"
 #include "plugins/vgpu/exec/opencl_bench/cases.hpp"
+#include "plugins/vgpu/exec/opencl_bench/check_cost.hpp"
 #include "plugins/vgpu/exec/opencl_bench/cpu_time.hpp"
 #include "plugins/vgpu/exec/opencl_bench/gpu.hpp"
 #include "plugins/vgpu/exec/opencl_bench/host_scaling.hpp"
@@ -52,6 +54,8 @@ struct Options {
   bool wall = false;
   bool alone = false;
   bool scaling = false;
+  bool serve = false;               // runs kernels for show_check_cost()
+  std::vector<std::string> checks;  // whose cost is measured
   std::vector<std::string> kernels;
 
   bool chosen(const std::string& name) const {
@@ -215,13 +219,15 @@ constexpr const char* kHelp =
     "  --wall           measure elapsed time (default: CPU time)\n"
     "  --alone          without the OpenCL CPU device and native code\n"
     "  --scaling        measure one and two threads of the virtual GPU\n"
+    "  --checks LISTS   measure the slowdown by these arguments of vgpu-run --check, separated by colons\n"
     "  --help           print this text (also -h)\n"
     "\n"
     "A speedup of 2 means that the virtual GPU is twice as fast.\n"
     "\n"
     "Examples:\n"
     "  VGPU_THREADS=1 vgpu-run --gpu gfx900 vgpu_opencl_bench --repetitions 9\n"
-    "  vgpu-run --gpu gfx900 vgpu_opencl_bench --alone sgemm\n";
+    "  vgpu-run --gpu gfx900 vgpu_opencl_bench --alone sgemm_tiled\n"
+    "  VGPU_THREADS=1 vgpu-run --gpu gfx900 vgpu_opencl_bench --checks memory:sync:races:memory,init\n";
 
 int main(int argc, char** argv) {
   rigel::vgpu::bench::Options options;
@@ -234,6 +240,11 @@ int main(int argc, char** argv) {
       options.alone = true;
     } else if (std::strcmp(argv[i], "--scaling") == 0) {
       options.scaling = true;
+    } else if (std::strcmp(argv[i], "--serve") == 0) {
+      options.serve = true;
+    } else if (std::strcmp(argv[i], "--checks") == 0 && i + 1 < argc) {
+      std::istringstream lists(argv[++i]);
+      for (std::string list; std::getline(lists, list, ':');) options.checks.push_back(list);
     } else if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
       return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
     } else if (argv[i][0] == '-') {
@@ -245,6 +256,10 @@ int main(int argc, char** argv) {
   }
   if (options.scaling) {
     return rigel::vgpu::bench::show_scaling(options.repetitions, options.kernels) ? 0 : 1;
+  }
+  if (options.serve) return rigel::vgpu::bench::serve_runs(RIGEL_OPENCL_BENCH_FOLDER) ? 0 : 1;
+  if (!options.checks.empty()) {
+    return rigel::vgpu::bench::show_check_cost(options.repetitions, options.kernels, options.checks) ? 0 : 1;
   }
   return rigel::vgpu::bench::run(options, RIGEL_OPENCL_BENCH_FOLDER);
 }
