@@ -2,12 +2,12 @@
 
 /**
  * @file
- * What a dispatch can ask of a command processor beyond its packet: which compute units, how much at a time, what to
- * have in the L2 cache when it begins.
+ * What a dispatch can ask of a command processor beyond its packet: which compute units, how much at a time,
+ * what to have in the L2 cache when it begins.
  *
- * A descriptor is part of an ::hsa_amd_metadata_kernel_dispatch_packet_t. Only GPUs with rings for such packets (gfx1250)
- * read it; no agent of Rigel has one (::HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER is 0). All zero means that
- * there is none. Facts: H.
+ * A descriptor is part of an ::hsa_amd_metadata_kernel_dispatch_packet_t. Only GPUs with rings for such
+ * packets (gfx1250) read it; no agent of Rigel has one (::HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER is
+ * 0). All zero means that there is none. Facts: H.
  */
 
 #ifndef AMD_LAUNCH_DESCRIPTOR_H_
@@ -28,7 +28,8 @@ extern "C" {
 /** Regions that a descriptor has room for. */
 #define AMD_LAUNCH_DESCRIPTOR_MAX_PREFETCH_REGIONS AMD_LAUNCH_DESCRIPTOR_PREFETCH_REGIONS_GFX1250
 
-/** A region of memory to be in the L2 cache: bursts of one length, at one distance. 16 bytes; all zero: none. */
+/** A region of memory to be in the L2 cache: bursts of one length, at one distance. 16 bytes; all zero: none.
+ */
 __extension__ typedef struct amd_data_prefetch_s {
   union {
     struct {
