@@ -2098,7 +2098,6 @@ hsa_status_t HSA_API hsa_amd_portable_export_dmabuf_v2(const void* ptr, size_t s
 /** Closes a descriptor of an exported dmabuf. Close it after the importer has imported it: mappings keep the
  * memory alive.
  *
- *
  * @param[in] dmabuf The descriptor.
  * @retval RESOURCE_FREE The descriptor could not be closed, because it was closed before.
  * @since 1.1. Facts: H C. */

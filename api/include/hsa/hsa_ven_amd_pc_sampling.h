@@ -128,7 +128,6 @@ typedef hsa_status_t (*hsa_ven_amd_pcs_iterate_configuration_callback_t)(
 /** Calls a function for each configuration that an agent supports at the moment. Sessions of any process can
  * make configurations unavailable.
  *
- *
  * @param[in] agent A GPU.
  * @param[in] configuration_callback The function.
  * @param[in] callback_data Argument for @p configuration_callback; may be NULL.
