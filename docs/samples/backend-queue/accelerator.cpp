@@ -1,6 +1,6 @@
-// A backend for a device with queues that is not on amdkfd: an accelerator that computes the CRC-32 of memory.
-// The device is software, a thread for each queue. For a physical device, open, create and destroy would call
-// its driver.
+// A backend for a device with queues that is not on amdkfd: an accelerator that computes the CRC-32 of
+// memory. The device is software, a thread for each queue. For a physical device, open, create and destroy
+// would call its driver.
 //
 // The accelerator takes agent dispatch packets of one function (accelerator.hpp) and barrier packets. Its
 // doorbells are signals. It has no kernels, so there is no group `code`, and no memory, so there is no group
@@ -134,8 +134,8 @@ class Queue {
     }
   }
 
-  // False if the queue is to stop. Before it sleeps, the thread writes a value to the doorbell that is never an
-  // index. The next ring then changes the value, in whatever order several producers ring.
+  // False if the queue is to stop. Before it sleeps, the thread writes a value to the doorbell that is never
+  // an index. The next ring then changes the value, in whatever order several producers ring.
   bool wait_for_packet(uint64_t index) {
     constexpr int64_t kAsleep = INT64_MIN;
     const uint16_t& header = ring_[index & mask_].header;

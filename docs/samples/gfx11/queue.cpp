@@ -1,8 +1,8 @@
 // Queues of AQL packets, made by the driver and consumed by the chip's own processor.
 //
-// The processor says on the queue's inactive signal why it has stopped. This backend gives no scratch memory,
-// so a kernel with private memory is an error here; backends/common/dispatch_queue.cpp of the runtime shows how
-// to.
+// The processor reports on the queue's inactive signal why it has stopped. This backend has no scratch
+// memory, so a kernel with private memory is an error here. backends/common/dispatch_queue.cpp of the runtime
+// provides it.
 #include <hsa/amd_hsa_queue.h>
 
 #include <cerrno>

@@ -1,5 +1,5 @@
-// Runs a kernel on a GPU: computes y = a * x + y for four million elements, several times, and prints how long the first
-// and the fastest dispatch took. With --bug it runs a kernel that writes past the end of y.
+// Runs a kernel on a GPU: computes y = a * x + y for four million elements, several times, and prints how
+// long the first and the fastest dispatch took. With --bug it runs a kernel that writes past the end of y.
 //
 //   saxpy [--bug]
 #include <hsa/hsa.h>

@@ -1,8 +1,8 @@
 // A tool that sees and changes packets. It prints each kernel dispatch, with the kernel's name, and sets the
-// packet's barrier bit and fences, so that the dispatches of a queue run one after another. If a bug goes away
-// with this tool, a dependency between two kernels is probably missing. With the option {"skip": "<kernel>"}
-// it replaces the dispatches of one kernel by barrier packets with the same completion signals: the kernel
-// does not run, and the program goes on.
+// packet's barrier bit and fences, so that the dispatches of a queue run one after another. If a bug goes
+// away with this tool, a dependency between two kernels is probably missing. With the option {"skip":
+// "<kernel>"} it replaces the dispatches of one kernel by barrier packets with the same completion signals:
+// the kernel does not run, and the program goes on.
 #include <atomic>
 #include <cstdio>
 #include <hsa_plugin/hsa_tool.hpp>
