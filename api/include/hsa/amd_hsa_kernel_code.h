@@ -7,9 +7,10 @@
  * packet whose @c kernel_object has its address.
  *
  * Code objects since version 3 contain the 64-byte kernel descriptor of the LLVM AMDGPU user guide ("Kernel
- * Descriptor") instead. In both, the entry offset (byte 16), the two resource words (48, 52) and the low half
- * of the code properties (56) have the same offsets. The command processor therefore reads both alike, and
- * the field enumerations below apply to both. The guide is the source of the fields' meanings.
+ * Descriptor") instead. Some fields have the same offsets in both: the entry offset (byte 16), the two
+ * resource words (48, 52) and the low half of the code properties (56). The command processor therefore reads
+ * both alike, and the field enumerations below apply to both. The guide is the source of the fields'
+ * meanings.
  */
 
 #ifndef AMD_HSA_KERNEL_CODE_H

@@ -638,7 +638,7 @@ static inline void copyApi(void* dest, const void* src, size_t size) {
 /**
  * Copies the entries that two tables have in common. Afterwards the version of `dest` has the smaller of the
  * two sizes and the step of `src`. Entries beyond that size do not change. If the layouts differ, or a size
- * is smaller than a version, nothing is copied, and major, minor and step of `dest` become 0.
+ * is smaller than a version, the function copies nothing and sets major, minor and step of `dest` to 0.
  *
  * @param dest [in,out] version of the table to copy to, filled in. Not NULL.
  * @param src [in] version of the table to copy from. NULL counts as a different layout.

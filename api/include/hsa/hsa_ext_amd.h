@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The Rigel authors
 /**
+ * @file
  * The AMD extension of the HSA runtime API: memory pools, copies, locking, sharing, virtual memory, SVM, and
  * other functions beyond hsa.h that ROCm programs need.
- * what else a ROCm program needs beyond hsa.h.
+ *
  * Names, values, layouts and signatures are those of ROCr's interface 1.32 (September 2026), which contains
  * Debian's 5.2.3 (1.0). A test compares them all. The wording and the rules are Rigel's. The rules at the top
  * of hsa.h apply here too (`@retval` omits HSA_STATUS_ERROR_). The following rules apply unless a function
@@ -702,8 +703,8 @@ hsa_status_t HSA_API hsa_amd_signal_create(hsa_signal_value_t initial_value, uin
                                            hsa_signal_t* signal);
 
 /** Returns the address of a signal's value, for devices without HSA. The address is valid until the signal is
- * destroyed. Access the value with platform atomics. A store through the address wakes no sleeping thread:
- * only threads that poll the signal see it.
+ * destroyed. Access the value with platform atomics. A store through the address wakes no
+ * sleeping thread: use it only for signals that are polled.
  *
  * @param[in] signal A signal created with ::HSA_AMD_SIGNAL_AMD_GPU_ONLY or ::HSA_AMD_SIGNAL_IPC.
  * @param[out] value_ptr Receives the address.
@@ -1330,7 +1331,7 @@ hsa_status_t HSA_API hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_a
  * @param[in] agents The agents.
  * @param[in] flags Reserved; NULL.
  * @param[in] ptr Memory from ::hsa_amd_memory_pool_allocate or ::hsa_amd_vmem_map. For a mapping, the
- *   function adds read and write access, to the mapping around @p ptr and to those that follow it without a
+ *   function adds read and write access. It changes the mapping around @p ptr and those that follow without a
  *   gap.
  * @retval INVALID_AGENT An entry is not valid.
  * @retval INVALID_ARGUMENT @p num_agents is 0, @p agents or @p ptr is NULL, @p flags is not NULL, or the pool

@@ -631,8 +631,8 @@ typedef struct hsa_ext_sampler_descriptor_v2_s {
   /** An ::hsa_ext_sampler_filter_mode_t. */
   hsa_ext_sampler_filter_mode32_t filter_mode;
   /** An ::hsa_ext_sampler_filter_mode_t, between mipmap levels. Interfaces before 1.12 do not have this
-   * member. If the third word is 3 or 4, which is not a filter mode, the runtime reads it as the first of
-   * `address_modes` in that older layout. */
+   * member. The values 3 and 4 are not filter modes: the runtime then reads this word and the next two as
+   * `address_modes` of the older layout. */
   hsa_ext_sampler_filter_mode32_t mipmap_filter_mode;
   /** An ::hsa_ext_sampler_addressing_mode_t for each of x, y and z. */
   hsa_ext_sampler_addressing_mode32_t address_modes[3];

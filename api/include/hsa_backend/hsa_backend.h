@@ -1,4 +1,4 @@
-/* The backend ABI: what a loadable backend of Rigel provides, and what the runtime provides to it.
+/* The backend ABI: the functions of a loadable backend of Rigel, and those of the runtime for it.
  *
  * A backend is a shared library that supports one family of devices. It exports one function,
  * `hsa_backend_query_v1`, which returns a constant table of functions in groups. A JSON manifest names the
@@ -45,7 +45,7 @@ extern "C" {
 #define HSABE_ABI_MINOR 6u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
-/* Where the field `last` of struct T ends. */
+/* Offset of the end of the field `last` in struct T. */
 #define HSABE_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
 /* Whether the struct at `p` is large enough to contain the field `f`. */
 #define HSABE_HAS(p, T, f) ((p)->struct_size >= HSABE_END(T, f))
@@ -84,7 +84,7 @@ typedef struct hsabe_host_memory {
   /* Allocates `size` bytes of zeroed memory on the NUMA node nearest to the device, page aligned, accessible
    * to all agents. OUT_OF_RESOURCES: no memory, or devices are still being opened. */
   hsabe_status_t (*allocate)(void* self, uint64_t size, void** out);
-  /* Frees what allocate returned. Null is allowed. */
+  /* Frees memory of `allocate`. Null is allowed. */
   void (*release)(void* self, void* pointer);
 } hsabe_host_memory_t;
 HSABE_CHECK(hsabe_host_memory_t, release);
@@ -289,7 +289,7 @@ typedef struct hsabe_property {
 } hsabe_property_t;
 HSABE_CHECK(hsabe_property_t, value);
 
-/* What is known of a device before it is opened. */
+/* Properties of a device before it is opened. */
 typedef struct hsabe_node {
   uint64_t struct_size;
   uint32_t bus;     /* HSABE_BUS_ */
@@ -521,7 +521,7 @@ HSABE_CHECK(hsabe_segment_part_t, reserved0);
 /* One loaded segment group of a code object: contiguous. */
 typedef struct hsabe_segment {
   uint64_t struct_size;
-  uint64_t device_address; /* where the device sees it */
+  uint64_t device_address; /* address for the device */
   void* host_address;      /* where its bytes are now; equal to device_address for host code */
   uint64_t size;           /* bytes */
   /* Since 1.1: the protection of its parts, sorted by offset. Bytes outside of all parts are not
@@ -706,8 +706,8 @@ typedef struct hsabe_backend {
   hsabe_str_t name;     /* as in the manifest */
   hsabe_str_t version;  /* free text */
   hsabe_str_t build_id; /* compared with that of the manifest if both are given */
-  /* HSABE_SANITIZER (sanitizer.h). Two different sanitizers in a process do not work, so the runtime rejects
-   * a module whose value is neither HSABE_SANITIZER_NONE nor that of the runtime. */
+  /* HSABE_SANITIZER (sanitizer.h). Two different sanitizers in a process do not work. The runtime rejects a
+   * module with a sanitizer that differs from its own. */
   uint32_t sanitizer;
   uint32_t reserved0;
   const hsabe_device_ops_t* device; /* required */

@@ -138,8 +138,8 @@ class Group {
   size_t id(unsigned dimension) const { return id_[dimension]; }
   /// Work-groups in the grid.
   size_t count(unsigned dimension) const { return dispatch_.workgroup_count[dimension]; }
-  /// Returns the work-items of this work-group. They are less than full_size() at the end of a grid that is
-  /// not a multiple of it.
+  /// Returns the work-items of this work-group. The last work-group of a dimension can have fewer than
+  /// full_size().
   size_t size(unsigned dimension) const { return size_[dimension]; }
   size_t full_size(unsigned dimension) const {
     if constexpr (kFixed) return Shape::kRequired[dimension];

@@ -43,7 +43,7 @@ extern "C" {
 #define HSADRV_ENTRY_SYMBOL "hsa_driver_query_v1"
 #define HSADRV_LEND_SYMBOL "hsa_driver_lend_thread_v1"
 
-/* Where the field `last` of struct T ends. */
+/* Offset of the end of the field `last` in struct T. */
 #define HSADRV_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
 /* Whether the struct at `p` is large enough to contain the field `f`. */
 #define HSADRV_HAS(p, T, f) ((p)->struct_size >= HSADRV_END(T, f))
@@ -110,10 +110,10 @@ HSADRV_CHECK(hsadrv_ops_t, list_dir);
 /* A function that rings the doorbell of a queue, so that the device need not poll the doorbell. */
 typedef struct hsadrv_doorbell {
   uint64_t struct_size;
-  /* Has the effect of a store of `value` (4 bytes of it if doorbells have 4) to the doorbell, with release
-   * order, and notifies the device. Any thread. Costs as much as an atomic exchange while the device is
-   * awake. Since 1.1 the function may also be called after DESTROY_QUEUE and close_driver: it then stores to
-   * a doorbell that belongs to no queue or to a newer queue. */
+  /* Notifies the device, and has the effect of a store of `value` to the doorbell with release order. If
+   * doorbells have 4 bytes, the lower 4 bytes count. Any thread. Costs as much as an atomic exchange while
+   * the device is awake. Since 1.1 the function may also be called after DESTROY_QUEUE and close_driver: it
+   * then stores to a doorbell that belongs to no queue or to a newer queue. */
   void (*ring)(void* context, uint64_t value);
   void* context;
 } hsadrv_doorbell_t;

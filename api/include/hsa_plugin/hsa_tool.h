@@ -1,4 +1,4 @@
-/* The tool ABI: what a tool of Rigel provides, and what the runtime provides to it.
+/* The tool ABI: the functions of a tool of Rigel, and those of the runtime for it.
  *
  * A tool is a shared library that receives calls of the API, packets before a device reads them, and
  * completed activities of devices. The configuration file names it (docs/guide/tools.md). It exports one
@@ -54,7 +54,7 @@ extern "C" {
 #define HSATOOL_ABI_MINOR 2u
 #define HSATOOL_ENTRY_SYMBOL "hsa_tool_query_v1"
 
-/* Where the field `last` of struct T ends. */
+/* Offset of the end of the field `last` in struct T. */
 #define HSATOOL_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
 /* Whether the struct at `p` is large enough to contain the field `f`. */
 #define HSATOOL_HAS(p, T, f) ((p)->struct_size >= HSATOOL_END(T, f))
@@ -165,8 +165,8 @@ typedef struct hsatool_call {
    * several times for one call, or call other functions first. The tools after it then receive several calls
    * with one id, or a call with a lower id than the previous one. */
   uint64_t id;
-  /* The id of the enclosing call, if a callback of the application or a function of a tool of ROCr's ABI
-   * makes this call; 0: none. */
+  /* The id of the enclosing call; 0: none. A call that a callback of the application or a function of a tool
+   * of ROCr's ABI makes has an enclosing call. */
   uint64_t parent;
   /* hsatool_<function>_args_t of hsa_tool_calls.h. `enter` may change them, for the following tools and the
    * runtime. Memory that they point to belongs to the application. */
@@ -186,8 +186,8 @@ enum {
 };
 
 /* The enter functions are called in the order of the configuration file, the exit functions in reverse order.
- * Each enter that returns is followed by an exit on the same thread, unless the call unloads the tool (as the
- * last hsa_shut_down does) or never returns. A function is intercepted if `intercept` of the configuration
+ * After each enter that returns, exit is called on the same thread, unless the call never returns or unloads
+ * the tool (as the last hsa_shut_down does). A function is intercepted if `intercept` of the configuration
  * names it (or is not given) and `wants` returns nonzero; other functions cost nothing. Tools do not receive
  * the first hsa_init. */
 typedef struct hsatool_call_ops {
