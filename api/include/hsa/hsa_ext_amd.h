@@ -452,8 +452,7 @@ typedef enum hsa_amd_agent_info_s {
   /** Bit set of extensions to AQL (uint8_t[8]): ::hsa_amd_agent_aql_properties_t. No agent of Rigel sets a
    * bit. */
   HSA_AMD_AGENT_INFO_AQL_EXTENSIONS = 0xA115,
-  /** Maximum threshold for ::hsa_amd_agent_set_async_scratch_limit, bytes for all queues together
-   * (uint64_t). */
+  /** Maximum threshold for ::hsa_amd_agent_set_async_scratch_limit, bytes (uint64_t). */
   HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX = 0xA116,
   /** Current threshold of ::hsa_amd_agent_set_async_scratch_limit, bytes (uint64_t). After a dispatch that
    * needs at most this much, the queue keeps the scratch. After a larger one, the queue releases it. */
@@ -736,7 +735,7 @@ typedef bool (*hsa_amd_signal_handler)(hsa_signal_value_t value, void* arg);
  * @param[in] arg Argument for @p handler; may be NULL.
  * @retval INVALID_SIGNAL @p signal is not valid, or the host cannot wait on it
  *   (::HSA_AMD_SIGNAL_AMD_GPU_ONLY).
- * @retval INVALID_ARGUMENT @p handler is NULL.
+ * @retval INVALID_ARGUMENT @p handler is NULL, or @p cond is unknown.
  * @retval OUT_OF_RESOURCES The driver has no free event.
  * @remark Facts: H C; memory order: R. */
 hsa_status_t HSA_API hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,
@@ -754,7 +753,9 @@ hsa_status_t HSA_API hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signa
  * @param[in] timeout_hint Maximum wait, in ticks of the HSA system clock; UINT64_MAX for no limit.
  * @param[in] wait_hint Whether the thread sleeps or spins.
  * @param[out] satisfying_values Entry i receives the value that satisfied signal i. May be NULL.
- * @return 0 if all are satisfied. UINT32_MAX after the timeout, or if the runtime is not initialized.
+ * @return 0 if all are satisfied. UINT32_MAX after the timeout, if an argument is invalid, or if the runtime
+ * is
+ *   not initialized.
  * @since 1.7. Facts: H; not initialized: R (ROCr ends the process). */
 uint32_t HSA_API hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* signals,
                                          hsa_signal_condition_t* conds, hsa_signal_value_t* values,
@@ -772,8 +773,8 @@ uint32_t HSA_API hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* si
  * @param[in] timeout_hint Maximum wait, in ticks of the HSA system clock; UINT64_MAX for no limit.
  * @param[in] wait_hint Whether the thread sleeps or spins.
  * @param[out] satisfying_value Receives the value that satisfied the condition. May be NULL.
- * @return Index of a satisfied signal. UINT32_MAX after the timeout, if no handle is of a live signal, or if
- *   the runtime is not initialized.
+ * @return Index of a satisfied signal. UINT32_MAX after the timeout, if no handle is of a live signal, if an
+ *   argument is invalid, or if the runtime is not initialized.
  * @remark Facts: H; indices, timeout and not initialized: R. */
 uint32_t HSA_API hsa_amd_signal_wait_any(uint32_t signal_count, hsa_signal_t* signals,
                                          hsa_signal_condition_t* conds, hsa_signal_value_t* values,
@@ -954,7 +955,7 @@ typedef enum {
   HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE = 6,
   /** Alignment of allocations, bytes; a power of two (size_t). */
   HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT = 7,
-  /** ::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED applies to no agent (bool). */
+  /** Every agent can access the pool (bool). Rigel reports true for pools of host memory only. */
   HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL = 15,
   /** Maximum size of one allocation, bytes (size_t). */
   HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE = 16,
@@ -1330,7 +1331,8 @@ hsa_status_t HSA_API hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_a
  * @param[in] num_agents Length of @p agents, not 0.
  * @param[in] agents The agents.
  * @param[in] flags Reserved; NULL.
- * @param[in] ptr Memory from ::hsa_amd_memory_pool_allocate or ::hsa_amd_vmem_map. For a mapping, the
+ * @param[in] ptr Memory from ::hsa_amd_memory_pool_allocate, ::hsa_amd_ipc_memory_attach or
+ * ::hsa_amd_vmem_map. For a mapping, the
  *   function adds read and write access. It changes the mapping around @p ptr and those that follow without a
  *   gap.
  * @retval INVALID_AGENT An entry is not valid.
@@ -2243,8 +2245,9 @@ typedef struct hsa_amd_memory_access_desc_s {
  * @param[in] desc The permissions. If an agent occurs twice, the last entry applies.
  * @param[in] desc_cnt Length of @p desc, not 0.
  * @retval INVALID_AGENT An entry has an invalid agent, or an agent that cannot access the memory.
- * @retval INVALID_ARGUMENT The range is not in a reservation, @p size is 0 or ends inside a mapping, @p desc
- *   is NULL or empty, or a permission is unknown.
+ * @retval INVALID_ARGUMENT The range is not in a reservation. @p va is inside a mapping, or @p size is 0 or
+ * ends
+ *   inside a mapping. @p desc is NULL or empty, or a permission is unknown.
  * @retval INVALID_ALLOCATION A part of the range is not mapped.
  * @retval OUT_OF_RESOURCES An agent could not map the memory.
  * @since 1.4. Facts: H P C T; all or nothing, and the end: R. */
@@ -2350,8 +2353,8 @@ hsa_status_t HSA_API hsa_amd_vmem_import_fabric_handle(hsa_fabric_handle_t fabri
  * that hold more, and blocks until dispatches that use it are complete.
  *
  * @param[in] agent A GPU.
- * @param[in] threshold Bytes for all queues of the agent together, at most
- *   ::HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX.
+ * @param[in] threshold Bytes that each queue may keep, at most ::HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX.
+ *   (In H, all queues of the agent share the limit. Rigel compares it with the scratch of one queue.)
  * @retval INVALID_AGENT @p agent is not a GPU.
  * @retval INVALID_ARGUMENT @p threshold is above the maximum, or the GPU cannot release scratch while it
  *   runs.
