@@ -48,14 +48,14 @@
  *  - 1.12: pointers into virtual memory
  *  - 1.13: registration in pointer info
  *  - 1.14: files to and from device memory
- *  - 1.15: an event for the end
+ *  - 1.15: an event for shut-down
  *  - 1.16: counted queues
  *  - 1.17: batches of copies
  *  - 1.18: allocation flags in pointer info
  *  - 1.19: preloading
  *  - 1.20: discarding shared virtual memory
- *  - 1.21: event of a signal
- *  - 1.22: faults of a queue
+ *  - 1.21: event number of a signal
+ *  - 1.22: memory faults of a queue
  *  - 1.23: data prefetch regions
  *  - 1.24: external semaphores
  *  - 1.25: fabric handles
@@ -754,8 +754,7 @@ hsa_status_t HSA_API hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signa
  * @param[in] wait_hint Whether the thread sleeps or spins.
  * @param[out] satisfying_values Entry i receives the value that satisfied signal i. May be NULL.
  * @return 0 if all are satisfied. UINT32_MAX after the timeout, if an argument is invalid, or if the runtime
- * is
- *   not initialized.
+ *   is not initialized.
  * @since 1.7. Facts: H; not initialized: R (ROCr ends the process). */
 uint32_t HSA_API hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* signals,
                                          hsa_signal_condition_t* conds, hsa_signal_value_t* values,
@@ -1052,7 +1051,7 @@ hsa_status_t HSA_API hsa_amd_memory_pool_free(void* ptr);
  * @param[in] completion_signal The signal to decrement. It must live until the decrement.
  * @retval INVALID_AGENT An agent is not valid, or no agent can access both buffers.
  * @retval INVALID_SIGNAL A signal is not valid.
- * @retval INVALID_ARGUMENT @p dst or @p src is NULL, or the list is missing.
+ * @retval INVALID_ARGUMENT @p dst or @p src is NULL, the list is missing, or a range exceeds its allocation.
  * @remark Facts: H C. C rejects a list of length 0. For a completion signal of 0, H has INVALID_ARGUMENT;
  *   C and Rigel return INVALID_SIGNAL. */
 hsa_status_t HSA_API hsa_amd_memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src,
@@ -1257,8 +1256,8 @@ typedef enum {
  * @retval INVALID_AGENT @p copy_agent is invalid, or cannot access a box. (ROCr also rejects CPU agents, and
  *   GPUs whose SDMA cannot copy boxes (gfx8).)
  * @retval INVALID_SIGNAL A signal is not valid.
- * @retval INVALID_ARGUMENT A pointer is NULL, a member is not a multiple of 4, or @p dir is ::hsaHostToHost
- *   for a GPU.
+ * @retval INVALID_ARGUMENT A pointer is NULL, a member is not a multiple of 4, @p dir is unknown, or it is
+ *   ::hsaHostToHost for a GPU.
  * @retval OUT_OF_RESOURCES SDMA is switched off.
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst,
@@ -1332,9 +1331,8 @@ hsa_status_t HSA_API hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_a
  * @param[in] agents The agents.
  * @param[in] flags Reserved; NULL.
  * @param[in] ptr Memory from ::hsa_amd_memory_pool_allocate, ::hsa_amd_ipc_memory_attach or
- * ::hsa_amd_vmem_map. For a mapping, the
- *   function adds read and write access. It changes the mapping around @p ptr and those that follow without a
- *   gap.
+ *   ::hsa_amd_vmem_map. For a mapping, the function adds read and write access. It changes the mapping around
+ *   @p ptr and those that follow without a gap.
  * @retval INVALID_AGENT An entry is not valid.
  * @retval INVALID_ARGUMENT @p num_agents is 0, @p agents or @p ptr is NULL, @p flags is not NULL, or the pool
  *   of @p ptr is NEVER_ALLOWED for an agent of the list.
@@ -1976,6 +1974,7 @@ hsa_status_t HSA_API hsa_amd_svm_attributes_get(void* ptr, size_t size,
  * @param[in] completion_signal The signal to decrement; handle 0 for none.
  * @retval INVALID_AGENT @p agent is not valid.
  * @retval INVALID_SIGNAL A signal is not valid.
+ * @retval INVALID_ARGUMENT The range is empty or invalid, or the list is missing.
  * @remark Facts: H; statuses: R (C checks nothing). */
 hsa_status_t HSA_API hsa_amd_svm_prefetch_async(void* ptr, size_t size, hsa_agent_t agent,
                                                 uint32_t num_dep_signals, const hsa_signal_t* dep_signals,
@@ -2246,8 +2245,7 @@ typedef struct hsa_amd_memory_access_desc_s {
  * @param[in] desc_cnt Length of @p desc, not 0.
  * @retval INVALID_AGENT An entry has an invalid agent, or an agent that cannot access the memory.
  * @retval INVALID_ARGUMENT The range is not in a reservation. @p va is inside a mapping, or @p size is 0 or
- * ends
- *   inside a mapping. @p desc is NULL or empty, or a permission is unknown.
+ *   ends inside a mapping. @p desc is NULL or empty, or a permission is unknown.
  * @retval INVALID_ALLOCATION A part of the range is not mapped.
  * @retval OUT_OF_RESOURCES An agent could not map the memory.
  * @since 1.4. Facts: H P C T; all or nothing, and the end: R. */
