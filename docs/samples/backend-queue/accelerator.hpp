@@ -1,4 +1,4 @@
-// What a program and the backend agree on: the function of the accelerator.
+// Interface between a program and the backend: the function of the accelerator.
 #pragma once
 
 #include <cstdint>
