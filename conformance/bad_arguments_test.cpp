@@ -31,7 +31,7 @@
 namespace conformance {
 namespace {
 
-// --- Exceptions that the manual allows ----------------------------------------------------------------------
+// --- Exceptions that the manual allows ---------------------------------------------------------------------
 
 // Operations on signals and queue indices return no status. The manual leaves invalid handles undefined.
 bool takes_its_handle_unchecked(std::string_view function) {

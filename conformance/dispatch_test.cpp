@@ -229,7 +229,7 @@ TEST_P(Dispatch, ManyProducersShareOneQueue) {
   EXPECT_EQ(*counter, static_cast<uint32_t>(kProducers * kPackets * 3));
 }
 
-// Times do not depend on the thread that queries them, nor on clock calibrations that happen meanwhile.
+// Times depend neither on the thread that queries them nor on clock calibrations between queries.
 TEST_P(Dispatch, ProfilingTimesAreStableAndMonotonic) {
   ASSERT_HSA(hsa_amd_profiling_set_profiler_enabled(queue(), 1));
   const ScopedSignal done(1);

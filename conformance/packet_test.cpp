@@ -208,7 +208,7 @@ class InvalidPacket : public DispatchTest {
 };
 
 TEST_P(InvalidPacket, UnknownTypeStopsQueue) {
-  // Each type needs a queue, whose creation is slow on GPUs. Those test a part of the types.
+  // Each type needs a queue, whose creation is slow on GPUs. GPUs test only a part of the types.
   const bool all = agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU;
   for (int type = 6; type <= 0xff; type += all || type < 16 ? 1 : 31) {
     hsa_barrier_and_packet_t packet = barrier_packet(type);

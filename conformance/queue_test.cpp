@@ -418,7 +418,7 @@ TEST_F(SoftQueue, CarriesPacketsFromProducersToConsumer) {
   EXPECT_TRUE(in_order);
 }
 
-// --- Queues by descriptors, and counted queues ---------------------------------------------------------------
+// --- Queues by descriptors, and counted queues -------------------------------------------------------------
 
 TEST_P(Queue, DescriptorsCreateSupportedQueues) {
   REQUIRE_HSA(hsa_amd_queue_create);

@@ -172,8 +172,8 @@ TEST_F(HsaTools, LoadedLibrariesAreToolsByPriority) {
     hsa_shut_down();
     EXPECT_EQ(take_notes(), "OnUnload 7;OnUnload 3;OnUnload 5;OnUnload;");
 
-    // A tool that has failed is not loaded again for its priority. As for any tool, it is offered the tables
-    // of today and of ROCm 5.
+    // A tool that has failed is not loaded again for its priority. The runtime offers it the current tables
+    // and those of ROCm 5, like any tool.
     ::setenv("HSA_TOOLS_LIB", "libhsa_tool_5.so", 1);
     ::setenv("RIGEL_TEST_TOOL", "refuses", 1);
     EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);

@@ -5,8 +5,9 @@
 // threads and processes do not mix. A message above 2 KiB, such as a report of the virtual GPU, needs memory,
 // and is cut without it.
 //
-// A line is `rigel: <error|warning|info>: <object>: <problem>; <remedy>`, or `rigel: debug: <topic>: <text>`. An error
-// makes hsa_init, a call, a queue, a driver or a tool fail. A warning is a condition that the runtime works around.
+// A line is `rigel: <error|warning|info>: <object>: <problem>; <remedy>`, or `rigel: debug: <topic>: <text>`.
+// An error makes hsa_init, a call, a queue, a driver or a tool fail. A warning is a condition that the
+// runtime works around.
 //
 // HSA_LOADER_DEBUG selects messages by levels (error, warn, info, debug) and topics (manifest, module, chain,
 // api, queue, memory, signal), comma separated, or `all`. A topic selects all its levels. Errors and warnings

@@ -53,7 +53,7 @@ void write_blit_code(std::span<const uint32_t> code, const Chip& chip, void* to)
   auto* const bytes = static_cast<std::byte*>(to);
   std::memcpy(bytes, code.data(), code.size_bytes());
   if (chip.vgprs_per_lane <= 256) return;
-  // One register file in granules of 8; accumulators start at the offset.
+  // The unified register file has granules of 8; accumulators start at the offset.
   constexpr size_t kRsrc3 = 44, kRsrc1 = 48;
   constexpr uint32_t kVgprMask = 0x3f, kGranules = (kVgprs + 7) / 8 - 1, kAccumOffset = (kVgprs + 3) / 4 - 1;
   for (size_t i = 0; i < kBlitKernels; ++i) {

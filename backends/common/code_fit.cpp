@@ -28,8 +28,8 @@ struct CodeFeatures {
   Setting sramecc = kUnsupported;
 };
 
-/// Version 2 stores it in the note from which the name is derived. Its old flag is at the bits that newer
-/// compilers use for the processor, also in code of this version.
+/// Code of version 2 has the setting in the note from which the name is derived. Newer compilers use the bits
+/// of its old flag for the processor, also in code of version 2.
 Setting setting_of_name(std::string_view isa, std::string_view feature) {
   const size_t at = isa.find(feature);
   if (at == isa.npos || at + feature.size() >= isa.size()) return kAny;

@@ -158,7 +158,7 @@ DispatchQueue::~DispatchQueue() {
   const hsabe_host_t* const host = device_.host;
   device_.scratch().leave(*this);
   {
-    // The driver reuses the queue's number. A running handler must not use that number any more.
+    // The driver reuses the queue's number. A handler that is still running must not use it afterwards.
     const MutexLock lock(mutex_);
     ending_ = true;
   }

@@ -1,9 +1,9 @@
 // The installed trap handler of one device: its code and data, and its queues.
 //
 // *Lifetime:* created by open and destroyed by close. Queues are added before their first packet and removed
-// when the processor has stopped using them. On gfx8 most errors cannot be attributed to a queue: all queues are
-// stopped, on a thread of the runtime. The signal for such errors is created with the first queue, because
-// devices cannot access signals that are created while they are opened.
+// when the processor has stopped using them. On gfx8 most errors cannot be attributed to a queue: all queues
+// are stopped, on a thread of the runtime. The signal for such errors is created with the first queue,
+// because devices cannot access signals that are created while they are opened.
 #pragma once
 
 #include <memory>

@@ -203,7 +203,7 @@ void Engine::retire(Grid& grid, Worker& self) noexcept {
     while (*link != &grid) link = &(*link)->next_shared_;
     *link = grid.next_shared_;
   }
-  // No thread can join any more. Waits for those inside.
+  // From here on no thread can join. Waits for the threads inside.
   if (self.patience.wait([&grid] { return grid.inside_.load(std::memory_order_acquire) == 0; })) return;
   uint32_t inside = grid.inside_.fetch_or(kOwnerSleeps, std::memory_order_acquire) | kOwnerSleeps;
   while (inside != kOwnerSleeps) {

@@ -1,5 +1,5 @@
-// Runs the kernels of a code object (mistakes.cl) with functions of HSA alone. Each gets new memory, so that findings do
-// not depend on the order.
+// Runs the kernels of a code object (mistakes.cl) with functions of HSA alone. Each gets new memory, so that
+// findings do not depend on the order.
 //
 //   mistakes_hsa <code object>...
 #include <hsa/hsa.h>

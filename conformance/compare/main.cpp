@@ -1,5 +1,5 @@
-// Compares two builds of libhsa-runtime64: the same measurements, alternately, each in a separate process. kHelp
-// describes options and output.
+// Compares two builds of libhsa-runtime64: the same measurements, alternately, each in a separate process.
+// kHelp describes options and output.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>

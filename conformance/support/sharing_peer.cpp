@@ -14,7 +14,7 @@
 namespace conformance {
 
 Peer::Peer(const std::string& task) {
-  // The peer may exit before it has read everything. That must not end this process.
+  // The peer may exit before it has read everything. The signal SIGPIPE must not end this process.
   std::signal(SIGPIPE, SIG_IGN);
   const auto directory = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::string program = directory / "conformance_peer";

@@ -1,13 +1,13 @@
-// Signals that devices change. They are in memory that every GPU can access, and carry the mailbox and event
-// by which a GPU announces a change; `announce` notifies their waiters.
+// Signals that devices change. They are in memory that every GPU can access. A GPU announces a change through
+// the mailbox and event of the signal; `announce` notifies its waiters.
 //
 // *Lifetime:* signals keep their memory until the process ends (core/signal/signal_pool.hpp), while runtimes
 // start and end. The slabs are therefore never released; each runtime pins them again.
 //
 // Signals with a mailbox and waiters are in a list. After an event, each of them is checked. A signal that is
-// only polled is not in the list and costs nothing here. *Exception signals* (kSignalException), of which
-// each queue has some that are waited on permanently, have a separate event and list, so that they do not
-// keep a thread waiting for the usual event.
+// only polled is not in the list and costs nothing here. Each queue has *exception signals*
+// (kSignalException), on which threads wait permanently. They have a separate event and list: otherwise a
+// thread would always wait for the usual event.
 #pragma once
 
 #include <cstdint>

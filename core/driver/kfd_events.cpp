@@ -105,7 +105,7 @@ void KfdEvents::work() {
     events[4].event_id = signal_event_;
     const bool on_duty = event_duty::is_held_by_events_thread();
     if (!wait({events, on_duty ? 5u : 4u})) return;
-    // The event's kind shows in the state that it left; checking signals in vain is cheap.
+    // Each kind of event leaves a different state. Checking the signals after another event is cheap.
     callbacks_.exception_signalled();
     if (on_duty) callbacks_.signalled();
     const kfd_memory_exception& fault = events[0].memory_exception;

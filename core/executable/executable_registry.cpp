@@ -12,8 +12,7 @@ void ExecutableRegistry::shut_down() noexcept {
   readers_.clear([](CodeObjectReader&) {});
 }
 
-// --- Readers
-// ------------------------------------------------------------------------------------------------------
+// --- Readers -----------------------------------------------------------------------------------------------
 
 Status ExecutableRegistry::add_reader(Result<std::shared_ptr<CodeObjectReader>> made,
                                       hsa_code_object_reader_t* reader) {
@@ -48,8 +47,7 @@ Status ExecutableRegistry::code_object_reader_destroy(hsa_code_object_reader_t r
   return no_reader(reader);
 }
 
-// --- Executables
-// --------------------------------------------------------------------------------------------------
+// --- Executables -------------------------------------------------------------------------------------------
 
 Status ExecutableRegistry::create(hsa_profile_t profile, hsa_default_float_rounding_mode_t rounding_mode,
                                   bool frozen, hsa_executable_t* executable) {

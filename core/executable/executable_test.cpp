@@ -25,8 +25,7 @@ class ExecutableApi : public ExecutableFixture {
   }
 };
 
-// --- Creation and end
-// ---------------------------------------------------------------------------------------------
+// --- Creation and end --------------------------------------------------------------------------------------
 
 TEST_F(ExecutableApi, CreateStoresArguments) {
   hsa_executable_t executable{};
@@ -154,8 +153,7 @@ TEST_F(ExecutableApi, FunctionsRejectNullPointers) {
   EXPECT_EQ(registry_.executable_iterate_program_symbols(executable, nullptr, nullptr), kInvalid);
 }
 
-// --- Loading and running
-// ------------------------------------------------------------------------------------------
+// --- Loading and running -----------------------------------------------------------------------------------
 
 TEST_F(ExecutableApi, LoadedCodeRuns) {
   const Bytes bytes = host_kernels();
@@ -316,8 +314,7 @@ TEST_F(ExecutableApi, ValidatesProfileAndRoundingOfHsailCode) {
   EXPECT_NE(result, 0u);
 }
 
-// --- Variables of the application
-// ---------------------------------------------------------------------------------
+// --- Variables of the application --------------------------------------------------------------------------
 
 TEST_F(ExecutableApi, LoadRequiresDefinedExternalVariables) {
   const Bytes bytes = host_kernels();
@@ -506,8 +503,7 @@ TEST_F(ExecutableApi, RejectsProgramCodeObjectWithKernels) {
             HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS);
 }
 
-// --- Symbols
-// ------------------------------------------------------------------------------------------------------
+// --- Symbols -----------------------------------------------------------------------------------------------
 
 TEST_F(ExecutableApi, KernelSymbolHasAllAttributes) {
   const Bytes bytes = host_kernels();

@@ -274,8 +274,7 @@ TEST_F(LoaderExtension, IterationSurvivesDestructionInCallback) {
   EXPECT_EQ(visit.calls, 1);
 }
 
-// --- Debuggers
-// ----------------------------------------------------------------------------------------------------
+// --- Debuggers ---------------------------------------------------------------------------------------------
 
 std::vector<const link_map*> debug_list() {
   std::vector<const link_map*> entries;

@@ -80,7 +80,7 @@ Status check_layout(const std::optional<ExplicitLayout>& layout) {
               static_cast<uint32_t>(layout->kind));
 }
 
-// Returns the descriptor without levels, of which agents support one.
+// Returns the descriptor of an image with one level. Agents do not support more.
 Result<hsa_ext_image_descriptor_t> one_level(const hsa_ext_image_descriptor_v2_t* image) {
   if (image == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image descriptor: is NULL");
   if (image->mipmap_levels > 1) {

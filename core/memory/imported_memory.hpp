@@ -27,8 +27,8 @@
 
 namespace rigel {
 
-/// A block of an importer, closed with its last owner. Created empty, so that a block has an owner as soon as
-/// it is open.
+/// A block of an importer, closed with its last owner. Create it before opening the block, which then has an
+/// owner immediately.
 class OpenBlock {
  public:
   explicit OpenBlock(MemoryImporter& importer) : importer_(importer) {}

@@ -1,5 +1,5 @@
-// For tests and benchmarks: the services for memory with mock agents. Two CPU agents and two GPUs by default; only
-// the CPU agents have heaps.
+// For tests and benchmarks: the services for memory with mock agents. Two CPU agents and two GPUs by default;
+// only the CPU agents have heaps.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// What memory an address is in, and the functions of the API for any kind of memory.
+// Finds the memory that contains an address, and implements the API functions for memory of any kind.
 //
 // *Order of lookups:* an address is looked up in allocations, then in virtual memory, imported memory and
 // locked memory; the first match counts. Only locked memory can overlap with the others: programs may lock

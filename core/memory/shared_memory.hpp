@@ -1,4 +1,5 @@
-// Memory that is shared with other processes and drivers: export as dmabuf, names for other processes, import.
+// Memory that is shared with other processes and drivers: export as dmabuf, names for other processes,
+// import.
 //
 // A name of memory (IPC) is a ticket for a dmabuf, which this process passes on while the allocation lives,
 // or the driver's name for the buffer. The first works with every driver that exports dmabufs; older drivers

@@ -207,7 +207,8 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     return true;
   }
 
-  // The following functions run in one thread at a time: the one whose doorbell call found no work.
+  // The following functions run on one thread at a time: the thread whose doorbell call found no moving
+  // thread.
 
   void move() noexcept {
     const Moving current{this, moving};
@@ -351,7 +352,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   // Without memory to keep packets, the ringing thread waits, as it would for a full ring.
   void wait_for_room(const AqlPacket& packet) {
     do {
-      if (agent_queue_->failed()) return;  // packets are not consumed any more
+      if (agent_queue_->failed()) return;  // the agent consumes no further packets
       ring_agent_doorbell();
       std::this_thread::yield();
       flush();

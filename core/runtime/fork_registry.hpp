@@ -1,5 +1,5 @@
-// State of the process that outlives a runtime, and what fork() does with it. Locks that other threads may hold
-// are held during the fork; other state is reset in the child, where its threads do not exist.
+// State of the process that outlives a runtime, and what fork() does with it. Locks that other threads may
+// hold are held during the fork; other state is reset in the child, where its threads do not exist.
 //
 // tools/checks/process_state.txt lists every mutable global of the library. Its check fails for a global that
 // is not in the list: add the global there and, if a child must reset or unlock it, its functions here.

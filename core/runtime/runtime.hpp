@@ -1,8 +1,8 @@
 // The runtime: all objects between the first hsa_init and the last hsa_shut_down.
 //
-// *Construction:* first the foundation (foundation.hpp), then the machine, which the foundation discovers, then
-// the runtime with all its services. A backend can call the foundation only; it is complete before the first
-// device is opened.
+// *Construction:* first the foundation (foundation.hpp), then the machine, which the foundation discovers,
+// then the runtime with all its services. A backend can call the foundation only; it is complete before the
+// first device is opened.
 // *Threads:* acquire and release count references and may be called from any thread. The holder of a
 // reference may use `current()`; the API functions of the open tables (api/entry/tables.hpp) hold one.
 // Members are thread-safe as documented in their headers.

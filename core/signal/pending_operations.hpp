@@ -1,5 +1,5 @@
-// Operations that wait for dependency signals without a thread, and complete a signal: asynchronous copies and
-// prefetches.
+// Operations that wait for dependency signals without a thread, and complete a signal: asynchronous copies
+// and prefetches.
 //
 // *Threads:* any thread starts operations. The handlers of the owner's dispatcher continue them.
 // *Memory order:* an operation becomes ready after it has seen writes that precede its dependencies' 0, and

@@ -70,7 +70,8 @@ namespace rigel {
 struct DeviceSleeper;
 struct WaitNode;
 
-/// Attributes of a signal: the low half as in hsa_amd_signal_attribute_t, the high half private to the runtime.
+/// Attributes of a signal: the low half as in hsa_amd_signal_attribute_t, the high half private to the
+/// runtime.
 enum SignalAttributes : uint32_t {
   kSignalGpuOnly = HSA_AMD_SIGNAL_AMD_GPU_ONLY,
   kSignalIpc = HSA_AMD_SIGNAL_IPC,
@@ -178,8 +179,8 @@ class alignas(128) Signal {
     return value().load(kOrder);
   }
 
-  /// The device whose clock the copy times use, or null for the system's. It is in a reserved field, because a
-  /// signal has no other. Compared only, never dereferenced.
+  /// The device whose clock the copy times use, or null for the system's. It is in a reserved field, because
+  /// a signal has no other. Compared only, never dereferenced.
   const void* clock_owner() const noexcept { return reinterpret_cast<const void*>(abi.reserved2); }
   void set_clock_owner(const void* owner) noexcept { abi.reserved2 = reinterpret_cast<uint64_t>(owner); }
 

@@ -28,8 +28,8 @@ struct SlabAllocator {
   /// Returns `kSlabBytes` of zeroed memory, aligned to kSlabBytes, readable and writable by the host until
   /// the process ends. Returns null on failure.
   void* (*allocate)(void* context) noexcept;
-  /// Optional. Another allocator has been installed, so the pool creates no more signals in this slab. It may
-  /// contain live signals. Devices need not access it any more; the host must.
+  /// Optional. Called after another allocator has been installed. The pool creates no further signals in this
+  /// slab, which may contain live signals. The host must be able to access it; devices need not.
   void (*retire)(void* context, void* slab) noexcept;
   void* context;
   /// Whether a forked child has a copy of the memory. False for memory that a driver withholds from children.

@@ -17,7 +17,7 @@ namespace {
 
 using testing::explore;
 
-// ---------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 // Threads that wait for value >= 1, threads that store 1, and optionally one that destroys the signal.
 
 enum class Fence {
@@ -292,7 +292,7 @@ TEST(WakeProtocol, LosesWaiterThatIgnoresGeneration) {
   EXPECT_GT(explore(WakeModel(1, 0, true, Fence::kMembarrier, false)).stuck, 0u);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 // Producers that push one item each, and the dispatcher that must take all items.
 
 class QueueModel {

@@ -86,8 +86,8 @@ class Agent {
   Status set_scratch_limit(uint64_t bytes) const;
   void scratch_limits(uint64_t& most, uint64_t& now) const;
 
-  /// Converts a tick of the device's clock to system time (api/support/clock.hpp); the result is the same until
-  /// the process ends. 0 stays 0: no time was recorded.
+  /// Converts a tick of the device's clock to system time (api/support/clock.hpp); the result is the same
+  /// until the process ends. 0 stays 0: no time was recorded.
   uint64_t to_system_time(uint64_t ticks) const {
     return ticks == 0 || clock_ == nullptr ? ticks : clock_->to_ns(ticks);
   }

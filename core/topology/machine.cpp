@@ -127,8 +127,8 @@ Status Machine::isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void* 
 Status Machine::isa_get_info(hsa_isa_t isa, hsa_isa_info_t attribute, uint32_t index, void* value) const {
   const Isa* found = find_isa(isa);
   if (found == nullptr) return no_such_isa(isa);
-  // The index of a call convention, of which there is one. ROCr requires a valid index for other attributes,
-  // too.
+  // The index selects a call convention, and there is only one. As in ROCr, it must be valid for all
+  // attributes.
   if (index != 0) return HSA_STATUS_ERROR_INVALID_INDEX;
   return found->info(attribute, value);
 }

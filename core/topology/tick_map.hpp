@@ -6,7 +6,7 @@
 //
 // A calibration compares the map with a reading. If the map is within the reading, nothing happens. Otherwise
 // it appends a segment that bends towards the time of the reading, meets it, and continues at the rate of the
-// device's clock. That rate changes by no more than readings a second apart require.
+// device's clock. The rate changes only as far as two readings, at least a second apart, require.
 //
 // *Threads:* any thread may call to_ns, which takes no lock and makes no system call. Any thread may
 // calibrate; overlapping calibrations have no effect.

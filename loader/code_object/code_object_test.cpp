@@ -210,8 +210,7 @@ TEST(CodeObject, AcceptsUnalignedBytes) {
   EXPECT_EQ(find(*object, "variable")->value, ElfBuilder::kData + 0x10);
 }
 
-// --- What code is for
-// -------------------------------------------------------------------------------------------
+// --- What code is for --------------------------------------------------------------------------------------
 
 std::string isa_name_of(const ElfBuilder& elf) {
   const Bytes bytes = elf.build();
@@ -328,8 +327,7 @@ TEST(CodeIdentity, Version2KernelsAreKernelObjects) {
   EXPECT_EQ(kernel.wavefront_size, 64u);
 }
 
-// --- Rejected files
-// --------------------------------------------------------------------------------------------
+// --- Rejected files ----------------------------------------------------------------------------------------
 
 TEST(CodeObject, RejectsFileTruncatedAtAnyByte) {
   for (const bool with_sections : {false, true}) {

@@ -8,8 +8,8 @@ namespace {
 constexpr bool kYes = true;
 constexpr bool kNo = false;
 
-// Sorted by mach. Source: LLVM AMDGPU user guide, "EF_AMDGPU_MACH Values", "AMDGPU Processors", "AMDGPU Generic
-// Processors".
+// Sorted by mach. Source: LLVM AMDGPU user guide, "EF_AMDGPU_MACH Values", "AMDGPU Processors", "AMDGPU
+// Generic Processors".
 constexpr AmdProcessor kProcessors[] = {
     // clang-format off
     {0x20, kNo,  kNo,  "gfx600"},

@@ -48,8 +48,8 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
 /// Opens the library at a real path and negotiates with it, or returns the result of an earlier call.
 tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& path);
 
-/// Guards the modules that were loaded; never held while a module is loaded. fork() must hold it, so that a child
-/// does not inherit it locked.
+/// Guards the modules that were loaded; never held while a module is loaded. fork() must hold it, so that a
+/// child does not inherit it locked.
 Mutex& loaded_backends_mutex() noexcept;
 
 }  // namespace rigel

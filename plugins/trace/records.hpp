@@ -1,11 +1,11 @@
 // The format of records in rings: 64-bit words, of which the first is the head.
 //
-//   call begins   head, time, call, the function's argument struct, texts
-//   call ends     head, time, call, result, outputs
-//   enqueued      head, time, queue, index, the packet's 8 words
-//   activity      head, time, kind, begin, end, call, agent, queue, index, completion, source, destination,
-//                 bytes, the packet's 8 words
-//   marker        head, time, range id, text
+//   - call begins: head, time, call, the function's argument struct, texts
+//   - call ends: head, time, call, result, outputs
+//   - enqueued: head, time, queue, index, the packet's 8 words
+//   - activity: head, time, kind, begin, end, call, agent, queue, index, completion, source, destination,
+//     bytes, the packet's 8 words
+//   - marker: head, time, range id, text
 //
 // A text is its length in bytes, then its bytes, padded to whole words. `function` in the head is the
 // function's index or the marker's operation.

@@ -49,7 +49,7 @@ class InFlight {
 
   /// Removes a completed packet. Returns its name if its arguments changed while it was in flight.
   std::optional<std::string> done(uint64_t queue, uint64_t index);
-  /// Removes all packets of a queue that does not process packets any more.
+  /// Removes all packets of a queue that has stopped.
   void drop_queue(uint64_t queue);
 
   void add_copies(uint64_t call, Copies copies);

@@ -214,8 +214,8 @@ void report(const Subject& subject, uint64_t completion, const InFlight::Finding
 
 // --- The ring ----------------------------------------------------------------------------------------------
 
-// Reads a slot that the program may be writing. The result is valid only if the slot was not reserved
-// meanwhile.
+// Reads a slot that the program may be writing. The result is valid only if the slot was not
+// reserved during the read.
 __attribute__((no_sanitize("thread"))) hsatool::Packet read_slot(const hsatool::Packet* slot) {
   hsatool::Packet out;
   const auto* const from = reinterpret_cast<const volatile uint64_t*>(slot);

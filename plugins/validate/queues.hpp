@@ -46,7 +46,7 @@ class Queues {
 
   /// Returns the queue with this doorbell, or null. Takes no lock.
   Queue* of_doorbell(uint64_t signal) const;
-  /// The same for a live queue.
+  /// Returns a live queue.
   Queue* of(const hsa_queue_t* queue) const { return of_doorbell(queue->doorbell_signal.handle); }
   /// Returns null if no queue ever had this ID.
   Queue* of_id(uint64_t id) const;

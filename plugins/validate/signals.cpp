@@ -76,7 +76,7 @@ class Handlers {
 
 constinit Handlers* handlers = nullptr;
 
-// Marks the calling thread as running a handler. The tool may be unloaded meanwhile.
+// Marks the calling thread as running a handler. The tool may be unloaded while the handler runs.
 class RunningHandler {
  public:
   RunningHandler() {

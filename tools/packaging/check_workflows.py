@@ -26,7 +26,7 @@ PROJECT = "/project"       # the working directory of a job
 REPOSITORIES = "/sources"  # what stands for the host of Rigel's repository
 NAMES = {"<owner>": "owner", "<host>": "git.invalid"}
 SHOW_GPU = {"run": "rocminfo | grep 'Name: *gfx1030'"}
-# What a job without a container finds on its runner.
+# Packages on the runner of a job without a container.
 RUNNER_PACKAGES = ["sudo", "git", "ca-certificates"]
 
 

@@ -1,10 +1,10 @@
 // rigel-info: prints the HSA runtime of this system and its agents.
 //
-//   rigel-info              the runtime and its agents: ISAs, caches, memory pools
-//   rigel-info --summary    one line per agent
-//   rigel-info --json       JSON (docs/schemas/rigel-info.json)
-//   rigel-info --tools      the tools: intercepted functions, and why a tool is not loaded (with --json: as JSON)
-//   rigel-info --report     the steps of discovery and their reasons (with --json: as JSON)
+//   - rigel-info: the runtime and its agents: ISAs, caches, memory pools
+//   - rigel-info --summary: one line per agent
+//   - rigel-info --json: JSON (docs/schemas/rigel-info.json)
+//   - rigel-info --tools: the tools with intercepted functions, and why a tool is not loaded (or --json)
+//   - rigel-info --report: the steps of discovery and their reasons (or --json)
 //
 // Exit status: 0; 1 if the runtime does not start or a query fails; 2 for an invalid command line.
 #include <hsa/hsa.h>

@@ -1,5 +1,5 @@
-// vgpu_opencl_fuzz: random OpenCL C programs, compiled by clang for a GPU and for the CPU, run in all modes of the virtual
-// GPU's executor. kHelp describes options and output.
+// vgpu_opencl_fuzz: random OpenCL C programs, compiled by clang for a GPU and for the CPU, run in all modes
+// of the virtual GPU's executor. kHelp describes options and output.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

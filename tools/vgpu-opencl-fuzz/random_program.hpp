@@ -21,7 +21,7 @@ struct Statement {
 };
 
 constexpr uint32_t kInputWords = 4096, kSumWords = 64;
-constexpr uint32_t kRecordWords = 64;  ///< Of the output, per work-item.
+constexpr uint32_t kRecordWords = 64;  ///< Words of output per work-item.
 
 struct Program {
   uint64_t seed = 0;

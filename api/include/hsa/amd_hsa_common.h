@@ -2,13 +2,12 @@
 
 /**
  * @file
- * Building blocks of the AMD GPU side of the HSA ABI: an alignment attribute and macros for
- * bit-fields that are described by a mask and a shift rather than by C bit-fields, whose layout
- * the language leaves open.
+ * Parts of the AMD GPU side of the HSA ABI: an alignment attribute, and macros for bit-fields that are
+ * described by a mask and a shift. (The layout of C's own bit-fields depends on the compiler.)
  *
- * The headers built on it describe memory that is shared with command-processor firmware, trap
- * handlers, compiled kernels and debuggers. None of those layouts may change:
- * amd_hsa_signal.h, amd_hsa_queue.h, amd_hsa_kernel_code.h, amd_hsa_elf.h.
+ * Headers that include this one describe memory that command-processor firmware, trap handlers, compiled
+ * kernels and debuggers share. None of those layouts may change: amd_hsa_signal.h, amd_hsa_queue.h,
+ * amd_hsa_kernel_code.h, amd_hsa_elf.h.
  */
 
 #ifndef AMD_HSA_COMMON_H
@@ -21,9 +20,9 @@
 #define AMD_HSA_ABI_VERSION "AMD GPU Architecture v0.35 (June 25, 2015)"
 
 /**
- * Raises the alignment of the type or variable that it decorates to @p x bytes (a power of two).
- * Where it stands matters: between `struct` and the tag it aligns the structure type; before
- * `struct` in a typedef it aligns only the typedef's name.
+ * Raises the alignment of a type or variable to @p x bytes (a power of two). The position matters: between
+ * `struct` and the tag, it aligns the structure type. Before `struct` in a typedef, it aligns only the name
+ * of the typedef.
  */
 #if defined(__GNUC__)
 #define __ALIGNED__(x) __attribute__((aligned(x)))
@@ -35,7 +34,7 @@
 #error "No alignment attribute is known for this compiler"
 #endif
 
-/** Stands before a member that is an unnamed union: C99 compilers take those, but only as an extension. */
+/** Precedes a member that is an unnamed union. C99 compilers accept such members only as an extension. */
 #if defined(__GNUC__)
 #define AMD_HSA_UNNAMED __extension__
 #else
@@ -51,16 +50,16 @@
   name##_SHIFT = (shift), name##_WIDTH = (width), name = (int)(((1u << (width)) - 1u) << (shift))
 
 /**
- * Value of field @p mask of @p src, moved down to bit 0. @p mask must be the bare name of a field made
- * with ::AMD_HSA_BITS_CREATE_ENUM_ENTRIES; @p src an unsigned 32-bit (or narrower) lvalue or value.
+ * Returns the field @p mask of @p src, shifted to bit 0. @p mask must be the name of a field made with
+ * ::AMD_HSA_BITS_CREATE_ENUM_ENTRIES. @p src is an unsigned value of at most 32 bits.
  */
 #define AMD_HSA_BITS_GET(src, mask) (((src) & (mask)) >> mask##_SHIFT)
 
 /**
- * Statement that stores @p val in field @p mask of the lvalue @p dst and leaves the other bits alone.
- * Bits of @p val beyond the field's width are dropped. The new value is stored at once, so that nobody
- * sees a state in between, but load and store together are not atomic. @p dst appears twice in the
- * expansion and must have no side effects.
+ * Stores @p val in the field @p mask of the lvalue @p dst without changing the other bits. Bits of @p val
+ * beyond the width of the field are dropped. One store writes the new value, so that no thread sees an
+ * intermediate state, but load and store together are not atomic. The expansion contains @p dst twice, so it
+ * must have no side effects.
  */
 #define AMD_HSA_BITS_SET(dst, mask, val)                            \
   do {                                                              \

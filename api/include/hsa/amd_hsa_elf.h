@@ -2,20 +2,20 @@
 
 /**
  * @file
- * What is particular about the ELF files that hold code for AMD GPUs. C++ only.
+ * Extensions of ELF for files with code for AMD GPUs. C++ only.
  *
- * Values that are still in use are in namespace ELF, under the names that LLVM gives them (AMDGPU user guide,
- * "ELF Code Object"). What follows the namespace belongs to code objects of version 1, which HSAIL finalizers
- * wrote, and to note records. Macros that build on the generic ELF ones (SHF_MASKOS, PT_LOOS, STT_LOOS,
- * STB_LOOS) need <elf.h> where they are used; it may be included before or after this header.
+ * Current values are in namespace ELF, with the names of LLVM (AMDGPU user guide, "ELF Code Object"). The
+ * declarations after the namespace belong to code objects of version 1, which HSAIL finalizers wrote, and to
+ * note records. Macros that use generic ELF ones (SHF_MASKOS, PT_LOOS, STT_LOOS, STB_LOOS) need <elf.h> where
+ * they are used, included before or after this header.
  */
 
 #ifndef __cplusplus
 #error "amd_hsa_elf.h needs C++11"
 #endif
 
-// The system's <elf.h> may make this name a macro; here it is an enumerator. Outside of the guard, so that
-// including this header once more helps when <elf.h> came later.
+// The system's <elf.h> may define this name as a macro; here it is an enumerator. Outside of the guard, so
+// that a second inclusion of this header helps after <elf.h>.
 #undef EM_AMDGPU
 
 #ifndef AMD_HSA_ELF_H
@@ -33,11 +33,11 @@ enum {
 
 /** e_ident[EI_OSABI]. */
 enum {
-  /** Follows the HSA rules: it can be loaded by this runtime. */
+  /** HSA code objects, which this runtime can load. */
   ELFOSABI_AMDGPU_HSA = 64,
 };
 
-/** e_ident[EI_ABIVERSION] of files with ::ELFOSABI_AMDGPU_HSA. Version 1 was not marked. */
+/** e_ident[EI_ABIVERSION] of files with ::ELFOSABI_AMDGPU_HSA. Version 1 has no mark. */
 enum {
   ELFABIVERSION_AMDGPU_HSA_V2 = 0,
   ELFABIVERSION_AMDGPU_HSA_V3 = 1,
@@ -46,16 +46,16 @@ enum {
   ELFABIVERSION_AMDGPU_HSA_V6 = 4,
 };
 
-/** e_flags: the processor, and target features whose meaning depends on the ABI version. */
+/** e_flags: the processor, and target features. The meaning of the features depends on the ABI version. */
 enum : unsigned {
   /** Mask of the processor. */
   EF_AMDGPU_MACH = 0x0ff,
 
-  /** No processor is named. */
+  /** No processor. */
   EF_AMDGPU_MACH_NONE = 0x000,
 
-  // Processors by their gfx name. Numbers were given out in the order of arrival; RESERVED ones to nobody
-  // that is known here. GENERIC ones are code for all members of a family.
+  // Processors by their gfx name. Numbers were assigned in order of arrival; RESERVED ones have no known
+  // processor. GENERIC ones are code for all members of a family.
   // clang-format off
   EF_AMDGPU_MACH_AMDGCN_GFX600          = 0x020,
   EF_AMDGPU_MACH_AMDGCN_GFX601          = 0x021,
@@ -118,14 +118,14 @@ enum : unsigned {
   EF_AMDGPU_MACH_AMDGCN_GFX9_4_GENERIC  = 0x05f,
   // clang-format on
 
-  /** Lowest of the numbers above. */
+  /** Minimum of the processor numbers. */
   EF_AMDGPU_MACH_AMDGCN_FIRST = EF_AMDGPU_MACH_AMDGCN_GFX600,
-  /** Highest of the numbers above. */
+  /** Maximum of the processor numbers. */
   EF_AMDGPU_MACH_AMDGCN_LAST = EF_AMDGPU_MACH_AMDGCN_GFX9_4_GENERIC,
 
   /** Version 2: all code in the file was compiled with xnack on. */
   EF_AMDGPU_FEATURE_XNACK_V2 = 0x01,
-  /** Version 2: all code in the file expects a trap handler. */
+  /** Version 2: all code in the file needs a trap handler. */
   EF_AMDGPU_FEATURE_TRAP_HANDLER_V2 = 0x02,
 
   /** Version 3: all code in the file was compiled with xnack on. */
@@ -133,9 +133,9 @@ enum : unsigned {
   /** Version 3: all code in the file was compiled with sramecc on. */
   EF_AMDGPU_FEATURE_SRAMECC_V3 = 0x200,
 
-  /** Version 4 and later: mask of the xnack setting, which is one of the four that follow. */
+  /** Version 4 and later: mask of the xnack setting, one of the following four. */
   EF_AMDGPU_FEATURE_XNACK_V4 = 0x300,
-  /** The processor has no xnack. */
+  /** The processor does not support xnack. */
   EF_AMDGPU_FEATURE_XNACK_UNSUPPORTED_V4 = 0x000,
   /** The code runs with xnack on or off. */
   EF_AMDGPU_FEATURE_XNACK_ANY_V4 = 0x100,
@@ -144,9 +144,9 @@ enum : unsigned {
   /** The code runs only with xnack on. */
   EF_AMDGPU_FEATURE_XNACK_ON_V4 = 0x300,
 
-  /** Version 4 and later: mask of the sramecc setting, which is one of the four that follow. */
+  /** Version 4 and later: mask of the sramecc setting, one of the following four. */
   EF_AMDGPU_FEATURE_SRAMECC_V4 = 0xc00,
-  /** The processor has no sramecc. */
+  /** The processor does not support sramecc. */
   EF_AMDGPU_FEATURE_SRAMECC_UNSUPPORTED_V4 = 0x000,
   /** The code runs with sramecc on or off. */
   EF_AMDGPU_FEATURE_SRAMECC_ANY_V4 = 0x400,
@@ -155,22 +155,23 @@ enum : unsigned {
   /** The code runs only with sramecc on. */
   EF_AMDGPU_FEATURE_SRAMECC_ON_V4 = 0xc00,
 
-  /** Version 6: mask of the revision of a GENERIC processor that the code needs at least. 0 for others. */
+  /** Version 6: mask of the minimum revision of a GENERIC processor that the code needs. 0 for other
+   * processors. */
   EF_AMDGPU_GENERIC_VERSION = 0xff000000,
   /** Lowest bit of that mask. */
   EF_AMDGPU_GENERIC_VERSION_OFFSET = 24,
   /** First revision. */
   EF_AMDGPU_GENERIC_VERSION_MIN = 1,
-  /** Last revision that there is room for. */
+  /** Last revision that the mask can contain. */
   EF_AMDGPU_GENERIC_VERSION_MAX = 0xff,
 };
 
 /**
- * Relocations that can be left in a linked code object. S: value of the symbol, A: addend, B: difference
- * between where the file was loaded and where it was linked.
+ * Relocations that a linked code object can contain. S: value of the symbol, A: addend, B: load address minus
+ * link address of the file.
  */
 enum : unsigned {
-  /** Nothing. */
+  /** No relocation. */
   R_AMDGPU_NONE = 0,
   /** Lower half of S + A, 32 bits. */
   R_AMDGPU_ABS32_LO = 1,
@@ -190,16 +191,16 @@ enum : unsigned {
  *  Data is global or read-only; global data is shared by the program or allocated once for each agent.
  *  @{ */
 
-/** sh_flags: holds global variables. */
+/** sh_flags: contains global variables. */
 #define SHF_AMDGPU_HSA_GLOBAL (0x00100000 & SHF_MASKOS)
-/** sh_flags: holds read-only variables. */
+/** sh_flags: contains read-only variables. */
 #define SHF_AMDGPU_HSA_READONLY (0x00200000 & SHF_MASKOS)
-/** sh_flags: holds machine code. */
+/** sh_flags: contains machine code. */
 #define SHF_AMDGPU_HSA_CODE (0x00400000 & SHF_MASKOS)
-/** sh_flags: allocated for each agent. */
+/** sh_flags: allocated once per agent. */
 #define SHF_AMDGPU_HSA_AGENT (0x00800000 & SHF_MASKOS)
 
-/** What a loadable segment holds; added to PT_LOOS it is the segment's p_type. */
+/** Contents of a loadable segment; PT_LOOS plus the value is the segment's p_type. */
 typedef enum {
   /** Global variables of the program. */
   AMDGPU_HSA_SEGMENT_GLOBAL_PROGRAM = 0,
@@ -222,11 +223,11 @@ typedef enum {
 /** p_type of ::AMDGPU_HSA_SEGMENT_CODE_AGENT. */
 #define PT_AMDGPU_HSA_LOAD_CODE_AGENT (PT_LOOS + AMDGPU_HSA_SEGMENT_CODE_AGENT)
 
-/** Symbol type: a kernel; its value is where the ::amd_kernel_code_t lies. Also in version 2. */
+/** Symbol type: a kernel; its value is the address of the ::amd_kernel_code_t. Also in version 2. */
 #define STT_AMDGPU_HSA_KERNEL (STT_LOOS + 0)
 /** Symbol type: an indirect function. */
 #define STT_AMDGPU_HSA_INDIRECT_FUNCTION (STT_LOOS + 1)
-/** Symbol type: an initialiser of an image or sampler. */
+/** Symbol type: an initializer of an image or sampler. */
 #define STT_AMDGPU_HSA_METADATA (STT_LOOS + 2)
 
 /** Symbol binding: defined by the application. */
@@ -239,9 +240,9 @@ typedef enum {
 /** An st_other field of flags @p f, allocation @p a and visibility @p v. */
 #define ELF64_ST_AMDGPU_OTHER(f, a, v) (((f) << 4) + (((a)&0x3) << 2) + ((v)&0x3))
 
-/** Where the variable that a symbol names is allocated. */
+/** Allocation of a symbol's variable. */
 typedef enum {
-  /** As its section says. */
+  /** As for its section. */
   AMDGPU_HSA_SYMBOL_ALLOCATION_DEFAULT = 0,
   /** Global, of the program. */
   AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_PROGRAM = 1,
@@ -253,29 +254,29 @@ typedef enum {
   AMDGPU_HSA_SYMBOL_ALLOCATION_LAST,
 } amdgpu_hsa_symbol_allocation_t;
 
-/** Short for ::AMDGPU_HSA_SYMBOL_ALLOCATION_DEFAULT. */
+/** Alias of ::AMDGPU_HSA_SYMBOL_ALLOCATION_DEFAULT. */
 #define STA_AMDGPU_HSA_DEFAULT AMDGPU_HSA_SYMBOL_ALLOCATION_DEFAULT
-/** Short for ::AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_PROGRAM. */
+/** Alias of ::AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_PROGRAM. */
 #define STA_AMDGPU_HSA_GLOBAL_PROGRAM AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_PROGRAM
-/** Short for ::AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_AGENT. */
+/** Alias of ::AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_AGENT. */
 #define STA_AMDGPU_HSA_GLOBAL_AGENT AMDGPU_HSA_SYMBOL_ALLOCATION_GLOBAL_AGENT
-/** Short for ::AMDGPU_HSA_SYMBOL_ALLOCATION_READONLY_AGENT. */
+/** Alias of ::AMDGPU_HSA_SYMBOL_ALLOCATION_READONLY_AGENT. */
 #define STA_AMDGPU_HSA_READONLY_AGENT AMDGPU_HSA_SYMBOL_ALLOCATION_READONLY_AGENT
 
 /** Properties of a symbol. */
 typedef enum {
-  /** None. */
+  /** No property. */
   AMDGPU_HSA_SYMBOL_FLAG_DEFAULT = 0,
-  /** The variable never changes. */
+  /** The variable is constant. */
   AMDGPU_HSA_SYMBOL_FLAG_CONST = 1,
   /** Number of values. */
   AMDGPU_HSA_SYMBOL_FLAG_LAST,
 } amdgpu_hsa_symbol_flag_t;
 
-/** Short for ::AMDGPU_HSA_SYMBOL_FLAG_CONST. */
+/** Alias of ::AMDGPU_HSA_SYMBOL_FLAG_CONST. */
 #define STF_AMDGPU_HSA_CONST AMDGPU_HSA_SYMBOL_FLAG_CONST
 
-/** Relocation: nothing. */
+/** Relocation: none. */
 #define R_AMDGPU_V1_NONE 0
 /** Relocation: lower half of an address, 32 bits. */
 #define R_AMDGPU_V1_32_LOW 1
@@ -287,11 +288,11 @@ typedef enum {
 #define R_AMDGPU_V1_INIT_SAMPLER 4
 /** Relocation: handle of the image made from an ::amdgpu_hsa_image_descriptor_t. */
 #define R_AMDGPU_V1_INIT_IMAGE 5
-/** Relocation: difference between load and link address plus addend, 64 bits. */
+/** Relocation: load address minus link address, plus addend, 64 bits. */
 #define R_AMDGPU_V1_RELATIVE64 13
 
-// Names that the relocations of version 1 had in ROCm 5. Two of them are LLVM's as well: as macros
-// they would break the enumerators of whoever includes both headers.
+// Names of version 1's relocations in ROCm 5. LLVM uses two of these names too: as macros they would break
+// the enumerators in sources that include both headers.
 using ELF::R_AMDGPU_NONE;
 using ELF::R_AMDGPU_RELATIVE64;
 /** Earlier name of ::R_AMDGPU_V1_32_LOW. */
@@ -307,7 +308,7 @@ using ELF::R_AMDGPU_RELATIVE64;
 /** @} */
 
 /** @name Note records
- *  Types of the notes that bear the name "AMD" (code objects of versions 1 and 2) or "AMDGPU".
+ * Types of the notes with the name "AMD" (code objects of versions 1 and 2) or "AMDGPU".
  *  @{ */
 
 /** ::amdgpu_hsa_note_code_object_version_t. */
@@ -320,9 +321,9 @@ using ELF::R_AMDGPU_RELATIVE64;
 #define NT_AMD_HSA_PRODUCER 4
 /** ::amdgpu_hsa_note_producer_options_t. */
 #define NT_AMD_HSA_PRODUCER_OPTIONS 5
-/** Names of the extensions that the code needs. */
+/** Names of the required extensions. */
 #define NT_AMD_HSA_EXTENSION 6
-/** Name of the instruction set, as hsa_isa_from_name takes it. */
+/** Name of the instruction set, as for hsa_isa_from_name. */
 #define NT_AMD_HSA_ISA_NAME 11
 /** In core files: state of the runtime, its agents and queues, for debuggers. */
 #define NT_AMDGPU_CORE_STATE 33
@@ -339,7 +340,7 @@ typedef struct amdgpu_hsa_note_code_object_version_s {
   uint32_t minor_version;
 } amdgpu_hsa_note_code_object_version_t;
 
-/** The HSAIL that the code was made from. */
+/** Properties of the HSAIL that the code was compiled from. */
 typedef struct amdgpu_hsa_note_hsail_s {
   /** Major version of HSAIL. */
   uint32_t hsail_major_version;
@@ -353,11 +354,11 @@ typedef struct amdgpu_hsa_note_hsail_s {
   uint8_t default_float_round;
 } amdgpu_hsa_note_hsail_t;
 
-/** The processor that the code is for. */
+/** Processor of the code. */
 typedef struct amdgpu_hsa_note_isa_s {
-  /** Bytes of the vendor's name, the closing zero included. */
+  /** Bytes of the vendor's name, including the closing zero. */
   uint16_t vendor_name_size;
-  /** Bytes of the architecture's name, the closing zero included. */
+  /** Bytes of the architecture's name, including the closing zero. */
   uint16_t architecture_name_size;
   /** First part of the gfx version. */
   uint32_t major;
@@ -365,42 +366,42 @@ typedef struct amdgpu_hsa_note_isa_s {
   uint32_t minor;
   /** Third part of the gfx version. */
   uint32_t stepping;
-  /** Both names, one after the other. The array is as long as the two sizes say. */
+  /** Vendor's name, followed by the architecture's name. The two sizes define the length of the array. */
   char vendor_and_architecture_name[1];
 } amdgpu_hsa_note_isa_t;
 
-/** The tool that made the code. */
+/** Tool that created the code. */
 typedef struct amdgpu_hsa_note_producer_s {
   /** Bytes of the name. */
   uint16_t producer_name_size;
   /** Must be 0. */
   uint16_t reserved;
-  /** Its major version. */
+  /** Major version of the tool. */
   uint32_t producer_major_version;
-  /** Its minor version. */
+  /** Minor version of the tool. */
   uint32_t producer_minor_version;
-  /** Its name. The array is as long as its size says. */
+  /** Name of the tool. Its size defines the length of the array. */
   char producer_name[1];
 } amdgpu_hsa_note_producer_t;
 
-/** Options that the tool was given. */
+/** Options of the tool. */
 typedef struct amdgpu_hsa_note_producer_options_s {
   /** Bytes of the options. */
   uint16_t producer_options_size;
-  /** The options. The array is as long as its size says. */
+  /** The options. Their size defines the length of the array. */
   char producer_options[1];
 } amdgpu_hsa_note_producer_options_t;
 /** @} */
 
-/** @name Code objects of version 1: initialisers of images and samplers
- *  The values are those of the equally named ones in BRIG and in hsa_ext_image.h.
+/** @name Code objects of version 1: initializers of images and samplers
+ *  The values are those of the same names in BRIG and in hsa_ext_image.h.
  *  @{ */
 
 /** Fixed-width form of ::amdgpu_hsa_metadata_kind_t. */
 typedef uint16_t amdgpu_hsa_metadata_kind16_t;
-/** What an initialiser is for. */
+/** Kinds of initializer. */
 typedef enum {
-  /** Nothing. */
+  /** No object. */
   AMDGPU_HSA_METADATA_KIND_NONE = 0,
   /** A sampler. */
   AMDGPU_HSA_METADATA_KIND_INIT_SAMP = 1,
@@ -424,33 +425,33 @@ typedef enum {
 
 /** Fixed-width form of ::amdgpu_hsa_sampler_filter_t. */
 typedef uint8_t amdgpu_hsa_sampler_filter8_t;
-/** How a sampler combines image elements. */
+/** Combination of image elements by a sampler. */
 typedef enum {
-  /** Takes the nearest one. */
+  /** Value of the nearest element. */
   AMDGPU_HSA_SAMPLER_FILTER_NEAREST = 0,
-  /** Interpolates between neighbours. */
+  /** Interpolation between neighbours. */
   AMDGPU_HSA_SAMPLER_FILTER_LINEAR = 1
 } amdgpu_hsa_sampler_filter_t;
 
 /** Fixed-width form of ::amdgpu_hsa_sampler_addressing_t. */
 typedef uint8_t amdgpu_hsa_sampler_addressing8_t;
-/** What a sampler does with coordinates outside the image. */
+/** Meaning of coordinates outside the image. */
 typedef enum {
-  /** Anything: the program promises that there are none. */
+  /** Undefined: the program uses no such coordinates. */
   AMDGPU_HSA_SAMPLER_ADDRESSING_UNDEFINED = 0,
-  /** Takes the element at the edge. */
+  /** The element at the edge. */
   AMDGPU_HSA_SAMPLER_ADDRESSING_CLAMP_TO_EDGE = 1,
-  /** Takes the border colour. */
+  /** The border colour. */
   AMDGPU_HSA_SAMPLER_ADDRESSING_CLAMP_TO_BORDER = 2,
-  /** Repeats the image. */
+  /** The image repeats. */
   AMDGPU_HSA_SAMPLER_ADDRESSING_REPEAT = 3,
-  /** Repeats the image, every other copy mirrored. */
+  /** The image repeats; every other copy is mirrored. */
   AMDGPU_HSA_SAMPLER_ADDRESSING_MIRRORED_REPEAT = 4
 } amdgpu_hsa_sampler_addressing_t;
 
-/** Initialiser of a sampler. */
+/** Initializer of a sampler. */
 typedef struct amdgpu_hsa_sampler_descriptor_s {
-  /** Bytes of this structure. */
+  /** Size of this structure in bytes. */
   uint16_t size;
   /** ::AMDGPU_HSA_METADATA_KIND_INIT_SAMP. */
   amdgpu_hsa_metadata_kind16_t kind;
@@ -466,7 +467,7 @@ typedef struct amdgpu_hsa_sampler_descriptor_s {
 
 /** Fixed-width form of ::amdgpu_hsa_image_geometry_t. */
 typedef uint8_t amdgpu_hsa_image_geometry8_t;
-/** Shape of an image; see ::hsa_ext_image_geometry_t. */
+/** Geometry of an image; see ::hsa_ext_image_geometry_t. */
 typedef enum {
   AMDGPU_HSA_IMAGE_GEOMETRY_1D = 0,
   AMDGPU_HSA_IMAGE_GEOMETRY_2D = 1,
@@ -480,7 +481,7 @@ typedef enum {
 
 /** Fixed-width form of ::amdgpu_hsa_image_channel_order_t. */
 typedef uint8_t amdgpu_hsa_image_channel_order8_t;
-/** Which channels an image element has, and in which order; see ::hsa_ext_image_channel_order_t. */
+/** Channels of an image element and their order; see ::hsa_ext_image_channel_order_t. */
 typedef enum {
   AMDGPU_HSA_IMAGE_CHANNEL_ORDER_A = 0,
   AMDGPU_HSA_IMAGE_CHANNEL_ORDER_R = 1,
@@ -506,7 +507,7 @@ typedef enum {
 
 /** Fixed-width form of ::amdgpu_hsa_image_channel_type_t. */
 typedef uint8_t amdgpu_hsa_image_channel_type8_t;
-/** How a channel is stored; see ::hsa_ext_image_channel_type_t. */
+/** Representation of a channel; see ::hsa_ext_image_channel_type_t. */
 typedef enum {
   AMDGPU_HSA_IMAGE_CHANNEL_TYPE_SNORM_INT8 = 0,
   AMDGPU_HSA_IMAGE_CHANNEL_TYPE_SNORM_INT16 = 1,
@@ -526,9 +527,9 @@ typedef enum {
   AMDGPU_HSA_IMAGE_CHANNEL_TYPE_FLOAT = 15
 } amdgpu_hsa_image_channel_type_t;
 
-/** Initialiser of an image. */
+/** Initializer of an image. */
 typedef struct amdgpu_hsa_image_descriptor_s {
-  /** Bytes of this structure. */
+  /** Size of this structure in bytes. */
   uint16_t size;
   /** One of the image kinds. */
   amdgpu_hsa_metadata_kind16_t kind;
@@ -551,7 +552,7 @@ typedef struct amdgpu_hsa_image_descriptor_s {
 } amdgpu_hsa_image_descriptor_t;
 /** @} */
 
-/** Sections of a code object of version 1, by the variables they hold. */
+/** Sections of a code object of version 1, by their variables. */
 typedef enum {
   /** Constants of the program in global memory. */
   AMDGPU_HSA_RODATA_GLOBAL_PROGRAM = 0,

@@ -2,37 +2,38 @@
 // Copyright (c) 2026 The Rigel authors
 /**
  * @file
- * The HSA core API: what every HSA program includes.
+ * The HSA core API, which every HSA program includes.
  *
- * The interface is that of the HSA Runtime Programmer's Reference Manual 1.2 ("PRM" below, cited by
- * section; chapter 2 is the core API), with the AMD values that ROCr added to its enumerations. "SAR"
- * is the HSA Platform System Architecture Specification 1.2. Layouts and values are a frozen ABI.
+ * The interface is that of the HSA Runtime Programmer's Reference Manual 1.2, with the AMD values that ROCr
+ * added to its enumerations. "PRM" below cites its sections; chapter 2 is the core API. "SAR" is the HSA
+ * Platform System Architecture Specification 1.2. Layouts and values are a frozen ABI.
  *
- * Rules that hold throughout and are not repeated at each function:
+ * These rules apply to every function:
  *
- *  - Status. A function that returns ::hsa_status_t returns ::HSA_STATUS_SUCCESS when it did its job
- *    and ::HSA_STATUS_ERROR_NOT_INITIALIZED when the runtime is not initialized. `@retval` lists what
- *    else it can return, the prefix HSA_STATUS_ERROR_ left out. Output arguments are written on success
- *    only, unless said otherwise.
- *  - Validity. Functions without a status (signal and queue-index operations) are the hot path: they
- *    check nothing, and a bad handle is undefined behaviour.
- *  - Threads. Every function may be called from any thread, concurrently with any other, provided that
- *    no call uses an object which another call is destroying.
- *  - Iteration. An iterate function invokes `callback` on the calling thread, once per element. A callback
- *    that returns anything but ::HSA_STATUS_SUCCESS ends the traversal, and the iterate function returns
- *    that very value; ::HSA_STATUS_INFO_BREAK is the conventional "found it". `data` is passed through
- *    untouched and may be NULL, `callback` must not be NULL (INVALID_ARGUMENT).
- *  - Queries. A get_info function writes one value of the type noted at the attribute to `value`, a
- *    caller-owned buffer of at least that size (INVALID_ARGUMENT when NULL or the attribute is unknown).
- *  - Handles. A handle type wraps a 64-bit `handle` that is opaque, compares by value, belongs to this
- *    process and becomes invalid at the latest with the final ::hsa_shut_down. 0 is never a live object.
- *  - Strings are NUL-terminated and read during the call only; sizes are bytes.
- *  - Options. An `options` string holds switches named `-hsa_*`, `-hsa_ext_<extension>_*` or `-<vendor>_*`
- *    and may be NULL; unknown switches are ignored.
+ *  - Status. A function that returns ::hsa_status_t returns ::HSA_STATUS_SUCCESS if it succeeds, and
+ *    ::HSA_STATUS_ERROR_NOT_INITIALIZED if the runtime is not initialized. `@retval` lists the other statuses
+ *    without the prefix HSA_STATUS_ERROR_. A function writes output arguments only if it succeeds, unless it
+ *    states otherwise.
+ *  - Validity. Functions without a status (signal and queue-index operations) are the hot path. They check
+ *    nothing: an invalid handle is undefined behaviour.
+ *  - Threads. Any thread may call any function at any time. But no call may use an object that another call
+ *    is destroying.
+ *  - Iteration. An iterate function calls `callback` on the calling thread, once per element. If the callback
+ *    returns a status other than ::HSA_STATUS_SUCCESS, the traversal ends, and the iterate function returns
+ *    that status. By convention, ::HSA_STATUS_INFO_BREAK means "found". `data` is an argument for the
+ *    callback and may be NULL. `callback` must not be NULL (INVALID_ARGUMENT).
+ *  - Queries. A get_info function writes one value to `value`, a buffer of the caller. The buffer has at
+ *    least the size of the type noted at the attribute. If it is NULL or the attribute is unknown, the
+ *    function returns INVALID_ARGUMENT.
+ *  - Handles. A handle type wraps a 64-bit `handle`. It is opaque, compares by value and belongs to this
+ *    process. It becomes invalid with the final ::hsa_shut_down at the latest. 0 is never a live object.
+ *  - Strings are NUL-terminated. Functions read them during the call only. Sizes are bytes.
+ *  - Options. An `options` string contains switches named `-hsa_*`, `-hsa_ext_<extension>_*` or
+ *    `-<vendor>_*`. It may be NULL. Unknown switches are ignored.
  *
- * Memory orders are named in the function: `relaxed`, `scacquire`, `screlease`, `scacq_screl`, the
- * sequentially consistent kinds of the HSA memory model at system scope. The older spellings `acquire`,
- * `release` and `acq_rel` are deprecated aliases with identical behaviour.
+ * The name of a function has its memory order: `relaxed`, `scacquire`, `screlease` or `scacq_screl`. All but
+ * `relaxed` are the sequentially consistent orders of the HSA memory model at system scope. The older
+ * spellings `acquire`, `release` and `acq_rel` are deprecated aliases with identical behaviour.
  */
 #ifndef HSA_RUNTIME_INC_HSA_H_
 #define HSA_RUNTIME_INC_HSA_H_
@@ -66,7 +67,7 @@
 #define HSA_API HSA_API_IMPORT
 #endif
 
-/* Machine model and byte order of this translation unit; they decide the padding around pointers. */
+/* Machine model and byte order of this translation unit; they determine the padding around pointers. */
 #undef HSA_LARGE_MODEL
 #if defined(__LP64__) || defined(_M_X64)
 #define HSA_LARGE_MODEL
@@ -89,12 +90,14 @@
 #error "unknown byte order: define LITTLEENDIAN_CPU or BIGENDIAN_CPU"
 #endif
 
-/* Marks deprecated functions. Empty unless the client defines it, so that old programs build quietly. */
+/* Marks deprecated functions. Empty unless the client defines it, so that old programs compile without
+ * warnings. */
 #ifndef HSA_DEPRECATED
 #define HSA_DEPRECATED
 #endif
 
-/* Anonymous members are C11, and anonymous structs no C++ at all; GCC and Clang take them everywhere. */
+/* C has anonymous members since C11, and C++ has no anonymous structs. GCC and Clang accept both as
+ * extensions. */
 #ifdef __GNUC__
 #define HSA_ANONYMOUS_ __extension__
 #else
@@ -113,21 +116,21 @@ extern "C" {
  *  PRM 2.2
  *  @{ */
 
-/** What a function reports, and what a queue or system event handler is told. */
+/** Status that a function returns, or that a handler of queue or system events receives. */
 typedef enum {
-  /** Done. */
+  /** Success. */
   HSA_STATUS_SUCCESS = 0x0,
   /** A callback ended a traversal early on purpose. Not an error. */
   HSA_STATUS_INFO_BREAK = 0x1,
-  /** Failure with no more specific code; the log has the reason. */
+  /** Failure without a more specific status; the log has the reason. */
   HSA_STATUS_ERROR = 0x1000,
-  /** An argument breaks a documented rule: NULL where an object is needed, an unknown enumerator, ... */
+  /** An argument breaks a documented rule: NULL for an object, an unknown enumerator, ... */
   HSA_STATUS_ERROR_INVALID_ARGUMENT = 0x1001,
-  /** The agent cannot have such a queue. */
+  /** The agent does not support such a queue. */
   HSA_STATUS_ERROR_INVALID_QUEUE_CREATION = 0x1002,
-  /** The region does not serve such an allocation: wrong kind or larger than its maximum. */
+  /** The region does not support the allocation: wrong kind, or larger than its maximum. */
   HSA_STATUS_ERROR_INVALID_ALLOCATION = 0x1003,
-  /** Not a live ::hsa_agent_t, or one that cannot do this. */
+  /** Not a live ::hsa_agent_t, or an agent that does not support the call. */
   HSA_STATUS_ERROR_INVALID_AGENT = 0x1004,
   /** Not a live ::hsa_region_t. */
   HSA_STATUS_ERROR_INVALID_REGION = 0x1005,
@@ -135,37 +138,37 @@ typedef enum {
   HSA_STATUS_ERROR_INVALID_SIGNAL = 0x1006,
   /** Not a live ::hsa_queue_t. */
   HSA_STATUS_ERROR_INVALID_QUEUE = 0x1007,
-  /** Memory, a thread, a hardware queue, an operating system object or the device itself is not to be had. */
+  /** Memory, a thread, a hardware queue, an operating system object or the device is not available. */
   HSA_STATUS_ERROR_OUT_OF_RESOURCES = 0x1008,
-  /** A packet processor met a packet that it cannot decode. Delivered to the queue's callback. */
+  /** A packet processor read a packet that it cannot decode. Passed to the queue's callback. */
   HSA_STATUS_ERROR_INVALID_PACKET_FORMAT = 0x1009,
   /** Releasing a resource failed. */
   HSA_STATUS_ERROR_RESOURCE_FREE = 0x100A,
-  /** The runtime's reference count is 0: ::hsa_init has not been called, or undone. */
+  /** The runtime's reference count is 0: no ::hsa_init without its ::hsa_shut_down. */
   HSA_STATUS_ERROR_NOT_INITIALIZED = 0x100B,
-  /** A reference count is at its ceiling. */
+  /** A reference count is at its maximum. */
   HSA_STATUS_ERROR_REFCOUNT_OVERFLOW = 0x100C,
-  /** Each argument is good by itself, their combination is not. */
+  /** Each argument is valid, but their combination is not. */
   HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS = 0x100D,
   /** An index is out of range. */
   HSA_STATUS_ERROR_INVALID_INDEX = 0x100E,
   /** Not a known ::hsa_isa_t. */
   HSA_STATUS_ERROR_INVALID_ISA = 0x100F,
-  /** No instruction set has this name. (0x1017: out of sequence.) */
+  /** No instruction set has this name. (0x1017: not in sequence.) */
   HSA_STATUS_ERROR_INVALID_ISA_NAME = 0x1017,
-  /** Not a code object, or a damaged one. */
+  /** Not a code object, or a damaged code object. */
   HSA_STATUS_ERROR_INVALID_CODE_OBJECT = 0x1010,
   /** Not a live ::hsa_executable_t. */
   HSA_STATUS_ERROR_INVALID_EXECUTABLE = 0x1011,
-  /** The executable is frozen, and this would change it. */
+  /** The executable is frozen and cannot change. */
   HSA_STATUS_ERROR_FROZEN_EXECUTABLE = 0x1012,
   /** No symbol has this name. */
   HSA_STATUS_ERROR_INVALID_SYMBOL_NAME = 0x1013,
   /** The variable already has a definition. */
   HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED = 0x1014,
-  /** A variable is declared but nowhere defined. */
+  /** A variable is declared but not defined. */
   HSA_STATUS_ERROR_VARIABLE_UNDEFINED = 0x1015,
-  /** An instruction raised a hardware exception. Delivered to the queue's callback. */
+  /** An instruction raised a hardware exception. Passed to the queue's callback. */
   HSA_STATUS_ERROR_EXCEPTION = 0x1016,
   /** Not a valid ::hsa_code_symbol_t. */
   HSA_STATUS_ERROR_INVALID_CODE_SYMBOL = 0x1018,
@@ -181,18 +184,18 @@ typedef enum {
   HSA_STATUS_ERROR_INVALID_WAVEFRONT = 0x1023,
   /** Not a live ::hsa_signal_group_t. */
   HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP = 0x1024,
-  /** The runtime is in a state in which this cannot be done, such as during shut-down. */
+  /** The state of the runtime does not permit the call, for example during shut-down. */
   HSA_STATUS_ERROR_INVALID_RUNTIME_STATE = 0x1025,
-  /** The process cannot rely on the queue, or on the runtime, any more. Delivered to callbacks. */
+  /** The process can no longer use the queue, or the runtime. Passed to callbacks. */
   HSA_STATUS_ERROR_FATAL = 0x1026
 } hsa_status_t;
 
 /**
- * Names a status in words, for logs.
+ * Returns a description of a status, for logs.
  *
- * Works for core and extension codes alike, and whether or not the runtime is initialized.
- * @param status [in] code to explain.
- * @param status_string [out] receives a static string that is never freed. Not NULL.
+ * Supports core and extension statuses, even if the runtime is not initialized.
+ * @param status [in] the status.
+ * @param status_string [out] receives a static string. Not NULL.
  * @retval INVALID_ARGUMENT `status` is unknown or `status_string` is NULL.
  */
 hsa_status_t HSA_API hsa_status_string(hsa_status_t status, const char** status_string);
@@ -203,16 +206,16 @@ hsa_status_t HSA_API hsa_status_string(hsa_status_t status, const char** status_
  *  PRM 2.9
  *  @{ */
 
-/** An extent in up to three dimensions, in work-items unless said otherwise. */
+/** An extent in up to three dimensions, in work-items unless stated otherwise. */
 typedef struct hsa_dim3_s {
   uint32_t x; /**< first, fastest-varying dimension */
   uint32_t y; /**< second dimension */
   uint32_t z; /**< third dimension */
 } hsa_dim3_t;
 
-/** What an agent may do with a buffer. Bit 0 is read, bit 1 is write. */
+/** Access of an agent to a buffer. Bit 0 is read, bit 1 is write. */
 typedef enum {
-  HSA_ACCESS_PERMISSION_NONE = 0, /**< nothing; takes access away (AMD) */
+  HSA_ACCESS_PERMISSION_NONE = 0, /**< no access; revokes access (AMD) */
   HSA_ACCESS_PERMISSION_RO = 1,   /**< read */
   HSA_ACCESS_PERMISSION_WO = 2,   /**< write */
   HSA_ACCESS_PERMISSION_RW = 3    /**< read and write */
@@ -226,15 +229,15 @@ typedef int hsa_handle_t;
 
 /** Flags of hsa_amd_interop_map_buffer. */
 typedef uint32_t hsa_interop_map_flag_t;
-/** Nothing special. */
+/** No flag. */
 #define HSA_INTEROP_MAP_FLAG_NONE 0u
-/** The handle is one of Windows' kernel mode. */
+/** The handle is a kernel-mode handle of Windows. */
 #define HSA_INTEROP_MAP_FLAG_KMT_HANDLE (1u << 0)
 
 /** Windows' name of an adapter. */
 typedef struct hsa_luid_s {
-  uint32_t low;  /**< its lower half; 0 elsewhere than on Windows */
-  uint32_t high; /**< its upper half */
+  uint32_t low;  /**< lower half; 0 on other systems than Windows */
+  uint32_t high; /**< upper half */
 } hsa_luid_t;
 
 /** @} */
@@ -244,22 +247,23 @@ typedef struct hsa_luid_s {
  *  @{ */
 
 /**
- * Takes a reference on the runtime, starting it with the first one.
+ * Adds a reference to the runtime. The first reference starts the runtime.
  *
- * Starting discovers agents and loads backends and tools; later calls only count. Each successful call
- * wants one ::hsa_shut_down. Concurrent first calls are safe: one starts, the others wait for it.
- * @retval OUT_OF_RESOURCES no driver, device or memory, or a handler calls while the runtime ends; see log.
+ * The start discovers agents and loads backends and tools; later calls only count. Each successful call needs
+ * one ::hsa_shut_down. Concurrent first calls are safe: one starts the runtime, the others wait for it.
+ * @retval OUT_OF_RESOURCES no driver, device or memory, or a handler calls it while the runtime ends; see
+ *   log.
  * @retval REFCOUNT_OVERFLOW the count is already INT32_MAX.
  */
 hsa_status_t HSA_API hsa_init(void);
 
 /**
- * Drops a reference on the runtime; the last one stops it.
+ * Releases a reference to the runtime. The last release stops the runtime.
  *
- * Stopping invalidates every handle and pointer that the API gave out, including memory, and the status
- * of work still in queues is undefined. ::hsa_init may be called again afterwards. No other call may be
- * running when the last reference goes, and a callback must not drop it: only a queue's error callback and a
- * handler of GPU faults may.
+ * The stop invalidates every handle and pointer that the API returned, including memory. The status of work
+ * in queues is undefined. Programs may call ::hsa_init again afterwards. During the last release, no other
+ * call may run. A callback must not make the last release, except a queue's error callback and a handler of
+ * GPU faults.
  */
 hsa_status_t HSA_API hsa_shut_down(void);
 
@@ -287,59 +291,61 @@ typedef enum {
   HSA_PROFILE_FULL = 1  /**< any pointer of the process works on the agent */
 } hsa_profile_t;
 
-/** Attributes for ::hsa_system_get_info; the value's type comes first. */
+/** Attributes for ::hsa_system_get_info. The value's type comes first. */
 typedef enum {
   /** uint16_t: major version of the PRM implemented. */
   HSA_SYSTEM_INFO_VERSION_MAJOR = 0,
   /** uint16_t: minor version of the PRM implemented. */
   HSA_SYSTEM_INFO_VERSION_MINOR = 1,
-  /** uint64_t: now, in ticks of a clock that is monotonic, of constant rate, and common to all agents. */
+  /** uint64_t: current time in ticks of a clock that is monotonic, has a constant rate and is common to
+   * all agents. */
   HSA_SYSTEM_INFO_TIMESTAMP = 2,
   /** uint64_t: rate of that clock in Hz, from 1 MHz to 400 MHz by the specification (ROCr reports 1 GHz). */
   HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY = 3,
-  /** uint64_t: longest time that a signal wait blocks, in ticks. UINT64_MAX: as long as asked. */
+  /** uint64_t: maximum time that a signal wait blocks, in ticks. UINT64_MAX: no limit. */
   HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT = 4,
   /** ::hsa_endianness_t. */
   HSA_SYSTEM_INFO_ENDIANNESS = 5,
   /** ::hsa_machine_model_t of the runtime library. */
   HSA_SYSTEM_INFO_MACHINE_MODEL = 6,
-  /** uint8_t[128]: a bit per ::hsa_extension_t; extension `i` is bit `i % 8` of byte `i / 8`. */
+  /** uint8_t[128]: one bit per ::hsa_extension_t; extension `i` is bit `i % 8` of byte `i / 8`. */
   HSA_SYSTEM_INFO_EXTENSIONS = 7,
   /** const char*: build identifier, a static string. */
   HSA_AMD_SYSTEM_INFO_BUILD_VERSION = 0x200,
-  /** bool: the hsa_amd_svm_* functions work. */
+  /** bool: the hsa_amd_svm_* functions are supported. */
   HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED = 0x201,
-  /** bool: every agent reaches malloc'ed and mmap'ed memory without being asked to; otherwise a range has
-   *  to be made accessible with hsa_amd_svm_attributes_set first. */
+  /** bool: every agent can access memory of malloc and mmap without a call. If false, a range must first
+   * be made accessible with hsa_amd_svm_attributes_set. */
   HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT = 0x202,
   /** bool: host waits use the MWAITX instruction. */
   HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED = 0x203,
   /** bool: memory can be exported as a Linux dma-buf. */
   HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED = 0x204,
-  /** bool: the hsa_amd_vmem_* functions work. */
+  /** bool: the hsa_amd_vmem_* functions are supported. */
   HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED = 0x205,
-  /** bool: this process runs with XNACK, that is, GPU page faults are retried. */
+  /** bool: this process uses XNACK: GPU page faults are retried. */
   HSA_AMD_SYSTEM_INFO_XNACK_ENABLED = 0x206,
   /** uint16_t: major version of the AMD extension (hsa_ext_amd.h). */
   HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR = 0x207,
   /** uint16_t: minor version of the AMD extension. */
   HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR = 0x208,
-  /** bool: memory can be shared among the nodes of a fabric, by hsa_amd_vmem_export_fabric_handle. */
+  /** bool: hsa_amd_vmem_export_fabric_handle can share memory among the nodes of a fabric. */
   HSA_AMD_SYSTEM_INFO_FABRIC_HANDLES_SUPPORTED = 0x209,
-  /** bool: the hsa_amd_vmem_* functions give host memory that can be exported as a dmabuf. */
+  /** bool: host memory of the hsa_amd_vmem_* functions can be exported as a dmabuf. */
   HSA_AMD_SYSTEM_INFO_HOST_ALLOC_DMA_BUF_SUPPORTED = 0x20A
 } hsa_system_info_t;
 
 /**
- * Queries an attribute of the system.
+ * Returns an attribute of the system.
  *
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
  */
 hsa_status_t HSA_API hsa_system_get_info(hsa_system_info_t attribute, void* value);
 
-/** Extension identifiers: below 0x200 the HSA Foundation's, from 0x200 AMD's. Passed as uint16_t. */
+/** Extension identifiers. The HSA Foundation has those below 0x200, AMD those from 0x200. Passed as
+ * uint16_t. */
 typedef enum {
   HSA_EXTENSION_FINALIZER = 0,            /**< HSAIL finalizer, hsa_ext_finalize.h */
   HSA_EXTENSION_IMAGES = 1,               /**< images and samplers, hsa_ext_image.h */
@@ -348,14 +354,14 @@ typedef enum {
   HSA_EXTENSION_STD_LAST = 3,             /**< largest standard identifier */
   HSA_AMD_FIRST_EXTENSION = 0x200,        /**< smallest AMD identifier */
   HSA_EXTENSION_AMD_PROFILER = 0x200,     /**< dispatch and copy profiling */
-  HSA_EXTENSION_AMD_LOADER = 0x201,       /**< what is loaded where, hsa_ven_amd_loader.h */
+  HSA_EXTENSION_AMD_LOADER = 0x201,       /**< queries of loaded code, hsa_ven_amd_loader.h */
   HSA_EXTENSION_AMD_AQLPROFILE = 0x202,   /**< hardware counters and traces, hsa_ven_amd_aqlprofile.h */
   HSA_EXTENSION_AMD_PC_SAMPLING = 0x203,  /**< program counter sampling, hsa_ven_amd_pc_sampling.h */
   HSA_AMD_LAST_EXTENSION = 0x203          /**< largest AMD identifier */
 } hsa_extension_t;
 
 /**
- * Gives the name of an extension.
+ * Returns the name of an extension.
  *
  * @param extension [in] an ::hsa_extension_t.
  * @param name [out] receives a static string. Not NULL.
@@ -364,9 +370,9 @@ typedef enum {
 hsa_status_t HSA_API hsa_extension_get_name(uint16_t extension, const char** name);
 
 /**
- * Tells whether the runtime has exactly this version of an extension.
+ * Reports whether the runtime supports exactly this version of an extension.
  *
- * @deprecated ::hsa_system_major_extension_supported, which also tells the minor version.
+ * @deprecated ::hsa_system_major_extension_supported, which also returns the minor version.
  * @param extension [in] an ::hsa_extension_t.
  * @param version_major [in] major version.
  * @param version_minor [in] minor version.
@@ -377,11 +383,11 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_system_extension_supported(uint16_t exte
                                                                    uint16_t version_minor, bool* result);
 
 /**
- * Tells whether the runtime has a major version of an extension, and its newest minor one.
+ * Reports whether the runtime supports a major version of an extension, and its newest minor version.
  *
  * @param extension [in] an ::hsa_extension_t.
  * @param version_major [in] major version.
- * @param version_minor [out] newest minor version of that major one; left alone when unsupported. Not NULL.
+ * @param version_minor [out] newest minor version of the major version; unchanged if unsupported. Not NULL.
  * @param result [out] true if supported. Not NULL.
  * @retval INVALID_ARGUMENT unknown `extension`, NULL `version_minor` or NULL `result`.
  */
@@ -391,7 +397,7 @@ hsa_status_t HSA_API hsa_system_major_extension_supported(uint16_t extension, ui
 /**
  * Fills a table with the functions of exactly this version of an extension.
  *
- * @deprecated ::hsa_system_get_major_extension_table, which is told how large the table is.
+ * @deprecated ::hsa_system_get_major_extension_table, which receives the size of the table.
  * @param extension [in] an ::hsa_extension_t.
  * @param version_major [in] major version; must be supported.
  * @param version_minor [in] minor version; must be supported.
@@ -404,11 +410,11 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_system_get_extension_table(uint16_t exte
 /**
  * Fills a table with the functions of a major version of an extension.
  *
- * Minor versions append to the table, so its size selects the minor version: the runtime writes the
- * entries that it has, in order, and never past `table_length`. This is the portable way to reach an
- * extension, and for the loader extension the only one. The pointers stay valid until shut-down.
+ * Minor versions append to the table, so its size selects the minor version. The runtime writes the entries
+ * that it has, in order, and never past `table_length`. This is the portable way to call an extension, and
+ * the only one for the loader extension. The pointers are valid until shut-down.
  * @param extension [in] an ::hsa_extension_t.
- * @param version_major [in] major version; ask ::hsa_system_major_extension_supported first.
+ * @param version_major [in] major version; call ::hsa_system_major_extension_supported first.
  * @param table_length [in] size of `*table` in bytes.
  * @param table [out] caller-owned table. Not NULL.
  * @retval INVALID_ARGUMENT unknown `extension` or NULL `table`.
@@ -416,44 +422,44 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_system_get_extension_table(uint16_t exte
 hsa_status_t HSA_API hsa_system_get_major_extension_table(uint16_t extension, uint16_t version_major,
                                                           size_t table_length, void* table);
 
-/** A participant in the memory model: a CPU socket, a GPU, an accelerator. Lives as long as the runtime. */
+/** A participant in the memory model: a CPU socket, a GPU, an accelerator. Valid until shut-down. */
 typedef struct hsa_agent_s {
   uint64_t handle; /**< opaque */
 } hsa_agent_t;
 
-/** What packets an agent takes. Bits of a mask. */
+/** Packets that an agent supports. Bits of a mask. */
 typedef enum {
-  HSA_AGENT_FEATURE_KERNEL_DISPATCH = 1, /**< kernel dispatch packets: it is a "kernel agent" */
+  HSA_AGENT_FEATURE_KERNEL_DISPATCH = 1, /**< kernel dispatch packets: the agent is a "kernel agent" */
   HSA_AGENT_FEATURE_AGENT_DISPATCH = 2   /**< agent dispatch packets */
 } hsa_agent_feature_t;
 
 /** Kind of hardware. */
 typedef enum {
-  HSA_DEVICE_TYPE_CPU = 0, /**< the host's processors */
+  HSA_DEVICE_TYPE_CPU = 0, /**< the CPU */
   HSA_DEVICE_TYPE_GPU = 1, /**< graphics processor */
   HSA_DEVICE_TYPE_DSP = 2, /**< signal processor */
   HSA_DEVICE_TYPE_AIE = 3  /**< AMD AI engine */
 } hsa_device_type_t;
 
-/** How floating-point operations round which ask for "the default". */
+/** Rounding of floating-point operations that request "the default". */
 typedef enum {
-  HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT = 0, /**< decided elsewhere, e.g. by the code object */
+  HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT = 0, /**< specified elsewhere, e.g. by the code object */
   HSA_DEFAULT_FLOAT_ROUNDING_MODE_ZERO = 1,    /**< towards zero */
   HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR = 2     /**< to nearest, ties to even */
 } hsa_default_float_rounding_mode_t;
 
 /**
- * Attributes for ::hsa_agent_get_info; the value's type comes first.
+ * Attributes for ::hsa_agent_get_info. The value's type comes first.
  *
- * "ISA 0" marks deprecated attributes which moved to ::hsa_isa_info_t: they answer for the first ISA that
- * ::hsa_agent_iterate_isas yields. "Kernel agents" marks those that mean nothing on other agents.
+ * "ISA 0" marks deprecated attributes that moved to ::hsa_isa_info_t. They return the value of the first ISA
+ * of ::hsa_agent_iterate_isas. "Kernel agents" marks attributes that are undefined for other agents.
  */
 typedef enum {
   /** char[64]: name such as "gfx906", padded with NULs, at most 63 characters. */
   HSA_AGENT_INFO_NAME = 0,
   /** char[64]: vendor, padded with NULs, at most 63 characters. */
   HSA_AGENT_INFO_VENDOR_NAME = 1,
-  /** ::hsa_agent_feature_t, a mask of them; 0 if the agent takes no packets. */
+  /** ::hsa_agent_feature_t, combined with bitwise OR; 0 if the agent supports no packets. */
   HSA_AGENT_INFO_FEATURE = 2,
   /** ::hsa_machine_model_t. @deprecated ISA 0, ::HSA_ISA_INFO_MACHINE_MODELS. */
   HSA_AGENT_INFO_MACHINE_MODEL = 3,
@@ -462,60 +468,60 @@ typedef enum {
   /** ::hsa_default_float_rounding_mode_t, ZERO or NEAR.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES. */
   HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE = 5,
-  /** uint32_t: mask of the other rounding modes usable as default in the Base profile.
+  /** uint32_t: mask of the other rounding modes that can be the default in the Base profile.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES. */
   HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES = 23,
-  /** bool: half precision is no slower than single. Kernel agents.
+  /** bool: half precision is at least as fast as single. Kernel agents.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_FAST_F16_OPERATION. */
   HSA_AGENT_INFO_FAST_F16_OPERATION = 24,
   /** uint32_t: work-items per wavefront, a power of two up to 256. Kernel agents.
    *  @deprecated ISA 0, ::HSA_WAVEFRONT_INFO_SIZE. */
   HSA_AGENT_INFO_WAVEFRONT_SIZE = 6,
-  /** uint16_t[3]: most work-items of a work-group in x, y, z. Kernel agents.
+  /** uint16_t[3]: maximum work-items of a work-group in x, y, z. Kernel agents.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_WORKGROUP_MAX_DIM. */
   HSA_AGENT_INFO_WORKGROUP_MAX_DIM = 7,
-  /** uint32_t: most work-items of a work-group in all. Kernel agents.
+  /** uint32_t: maximum work-items of a work-group. Kernel agents.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_WORKGROUP_MAX_SIZE. */
   HSA_AGENT_INFO_WORKGROUP_MAX_SIZE = 8,
-  /** ::hsa_dim3_t: most work-items of a grid in x, y, z. Kernel agents.
+  /** ::hsa_dim3_t: maximum work-items of a grid in x, y, z. Kernel agents.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_GRID_MAX_DIM. */
   HSA_AGENT_INFO_GRID_MAX_DIM = 9,
-  /** uint32_t: most work-items of a grid in all (64 bits wide in the ISA's attribute). Kernel agents.
+  /** uint32_t: maximum work-items of a grid (64 bits wide in the ISA's attribute). Kernel agents.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_GRID_MAX_SIZE. */
   HSA_AGENT_INFO_GRID_MAX_SIZE = 10,
   /** uint32_t: fbarriers per work-group, at least 32. Kernel agents.
    *  @deprecated ISA 0, ::HSA_ISA_INFO_FBARRIER_MAX_SIZE. */
   HSA_AGENT_INFO_FBARRIER_MAX_SIZE = 11,
-  /** uint32_t: most queues that can exist at a time. @deprecated The number depends on other processes. */
+  /** uint32_t: maximum number of queues. @deprecated The number depends on other processes. */
   HSA_AGENT_INFO_QUEUES_MAX = 12,
-  /** uint32_t: packets in the smallest queue, a power of two; smaller requests are rounded up to it. */
+  /** uint32_t: packets of the smallest queue, a power of two; smaller requests are rounded up to it. */
   HSA_AGENT_INFO_QUEUE_MIN_SIZE = 13,
-  /** uint32_t: packets in the largest queue, a power of two; 0 if the agent has no queues. */
+  /** uint32_t: packets of the largest queue, a power of two; 0 if the agent has no queues. */
   HSA_AGENT_INFO_QUEUE_MAX_SIZE = 14,
-  /** ::hsa_queue_type32_t: which producers its queues can have. */
+  /** ::hsa_queue_type32_t: type of its queues. */
   HSA_AGENT_INFO_QUEUE_TYPE = 15,
-  /** uint32_t: number of the driver's topology node; the PRM has the NUMA node.
-   *  @deprecated The rest of the API has no notion of NUMA. */
+  /** uint32_t: number of the driver's topology node. In the PRM: the NUMA node.
+   * @deprecated The other functions of the API do not know NUMA nodes. */
   HSA_AGENT_INFO_NODE = 16,
   /** ::hsa_device_type_t. */
   HSA_AGENT_INFO_DEVICE = 17,
-  /** uint32_t[4]: bytes of data cache in L1 to L4, 0 where unknown.
+  /** uint32_t[4]: bytes of data cache in L1 to L4, 0 if unknown.
    *  @deprecated ::hsa_agent_iterate_caches. */
   HSA_AGENT_INFO_CACHE_SIZE = 18,
   /** ::hsa_isa_t: ISA 0. @deprecated ::hsa_agent_iterate_isas. */
   HSA_AGENT_INFO_ISA = 19,
-  /** uint8_t[128]: a bit per ::hsa_extension_t, laid out as ::HSA_SYSTEM_INFO_EXTENSIONS. */
+  /** uint8_t[128]: one bit per ::hsa_extension_t, with the layout of ::HSA_SYSTEM_INFO_EXTENSIONS. */
   HSA_AGENT_INFO_EXTENSIONS = 20,
   /** uint16_t: major version of the PRM that the agent supports. */
   HSA_AGENT_INFO_VERSION_MAJOR = 21,
   /** uint16_t: minor version of the PRM that the agent supports. */
   HSA_AGENT_INFO_VERSION_MINOR = 22,
-  /** No attribute. Widens the enumeration, so that an extension's attribute may be cast to it in C++. */
+  /** Not an attribute. Widens the enumeration, so that C++ can cast an extension's attribute to it. */
   HSA_AGENT_INFO_LAST = INT32_MAX
 } hsa_agent_info_t;
 
 /**
- * Queries an attribute of an agent.
+ * Returns an attribute of an agent.
  *
  * @param agent [in] agent.
  * @param attribute [in] an ::hsa_agent_info_t, or an extension's attribute cast to it.
@@ -526,22 +532,22 @@ typedef enum {
 hsa_status_t HSA_API hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value);
 
 /**
- * Visits every agent, CPUs included. The set and order are fixed while the runtime is up.
+ * Visits every agent, including CPUs. The set and the order do not change until shut-down.
  *
  * @param callback [in] called with each agent and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
 hsa_status_t HSA_API hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t agent, void* data), void* data);
 
-/** What happens when an instruction raises an exception. Bits of a mask. */
+/** Effect of an exception that an instruction raises. Bits of a mask. */
 typedef enum {
-  HSA_EXCEPTION_POLICY_BREAK = 1, /**< the wavefront stops and the queue's callback is told */
-  HSA_EXCEPTION_POLICY_DETECT = 2 /**< a sticky status bit is set, which the kernel can read */
+  HSA_EXCEPTION_POLICY_BREAK = 1, /**< the wavefront stops and the queue's callback is called */
+  HSA_EXCEPTION_POLICY_DETECT = 2 /**< a sticky status bit is set; the kernel can read it */
 } hsa_exception_policy_t;
 
 /**
- * Gives the exception policies of an agent in a profile.
+ * Returns the exception policies of an agent in a profile.
  *
  * @deprecated ::hsa_isa_get_exception_policies.
  * @param agent [in] agent.
@@ -553,28 +559,29 @@ typedef enum {
 hsa_status_t HSA_API HSA_DEPRECATED hsa_agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t profile,
                                                                      uint16_t* mask);
 
-/** A data cache of an agent. Lives as long as the runtime. */
+/** A data cache of an agent. Valid until shut-down. */
 typedef struct hsa_cache_s {
   uint64_t handle; /**< opaque */
 } hsa_cache_t;
 
-/** Attributes for ::hsa_cache_get_info; the value's type comes first. */
+/** Attributes for ::hsa_cache_get_info. The value's type comes first. */
 typedef enum {
-  /** uint32_t: length of the name, its NUL not counted. */
+  /** uint32_t: length of the name without the NUL. */
   HSA_CACHE_INFO_NAME_LENGTH = 0,
-  /** const char*: the name, owned by the runtime. As in ROCr; the PRM has the characters copied instead. */
+  /** const char*: the name, owned by the runtime, as in ROCr. (In the PRM, the function copies the
+   * characters.) */
   HSA_CACHE_INFO_NAME = 1,
   /** uint8_t: 1 for L1, 2 for L2, ... */
   HSA_CACHE_INFO_LEVEL = 2,
-  /** uint32_t: bytes, 0 where unknown. */
+  /** uint32_t: bytes, 0 if unknown. */
   HSA_CACHE_INFO_SIZE = 3
 } hsa_cache_info_t;
 
 /**
- * Queries an attribute of a cache.
+ * Returns an attribute of a cache.
  *
  * @param cache [in] cache.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_CACHE `cache` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -586,7 +593,7 @@ hsa_status_t HSA_API hsa_cache_get_info(hsa_cache_t cache, hsa_cache_info_t attr
  *
  * @param agent [in] agent.
  * @param callback [in] called with each cache and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
@@ -595,7 +602,7 @@ hsa_status_t HSA_API hsa_agent_iterate_caches(hsa_agent_t agent,
                                               void* data);
 
 /**
- * Tells whether an agent supports exactly this version of an extension.
+ * Reports whether an agent supports exactly this version of an extension.
  *
  * @deprecated ::hsa_agent_major_extension_supported.
  * @param extension [in] an ::hsa_extension_t.
@@ -611,12 +618,12 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_agent_extension_supported(uint16_t exten
                                                                   uint16_t version_minor, bool* result);
 
 /**
- * Tells whether an agent supports a major version of an extension, and its newest minor one.
+ * Reports whether an agent supports a major version of an extension, and its newest minor version.
  *
  * @param extension [in] an ::hsa_extension_t.
  * @param agent [in] agent.
  * @param version_major [in] major version.
- * @param version_minor [out] newest minor version of that major one; left alone when unsupported. Not NULL.
+ * @param version_minor [out] newest minor version of the major version; unchanged if unsupported. Not NULL.
  * @param result [out] true if supported. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT unknown `extension`, NULL `version_minor` or NULL `result`.
@@ -629,15 +636,18 @@ hsa_status_t HSA_API hsa_agent_major_extension_supported(uint16_t extension, hsa
 /* ==================================================================================================== */
 /** @defgroup signals Signals
  *
- *  A signal is an integer that agents and host threads share, change atomically and wait on. It is how
- *  completion is announced and how work depends on work. PRM 2.4, SAR 2.5 (signals) and 2.6 (atomics).
+ * A signal is an integer that agents and host threads share. They change it atomically and wait on it.
+ * Signals report completion and express dependencies. PRM 2.4, SAR 2.5 (signals) and 2.6 (atomics).
  *
- *  A kernel or packet processor changes the value the same way as these functions do, so all of them
- *  together form one modification order. The name says which order applies to other memory:
- *  `screlease` makes the caller's earlier writes visible to whoever acquires the new value, `scacquire`
- *  makes the releasing agent's earlier writes visible to the caller, `scacq_screl` does both, `relaxed`
- *  orders nothing else. A handle of 0, where it is allowed at all, means "no signal"; it must not be
- *  passed to an operation.
+ * Kernels and packet processors change the value like these functions. All changes of a signal form one
+ * modification order. The name of a function has the memory order for other memory:
+ *
+ *  - `screlease`: earlier writes of the caller become visible to a thread that acquires the new value.
+ *  - `scacquire`: earlier writes of the releasing agent become visible to the caller.
+ *  - `scacq_screl`: both.
+ *  - `relaxed`: orders no other memory.
+ *
+ * A handle of 0, if it is valid at all, means "no signal". It must not be passed to an operation.
  *  @{ */
 
 /** A signal. Handle 0 means "none" in packet fields. */
@@ -645,7 +655,7 @@ typedef struct hsa_signal_s {
   uint64_t handle; /**< opaque; packet processors read it from packets */
 } hsa_signal_t;
 
-/** A signal's value: as wide as an address, signed. */
+/** Value of a signal: signed, as wide as an address. */
 #ifdef HSA_LARGE_MODEL
 typedef int64_t hsa_signal_value_t;
 #else
@@ -655,11 +665,11 @@ typedef int32_t hsa_signal_value_t;
 /**
  * Creates a signal.
  *
- * @param initial_value [in] value to start with.
+ * @param initial_value [in] initial value.
  * @param num_consumers [in] elements in `consumers`; 0: any agent may wait.
- * @param consumers [in] the only agents that will wait on the signal, without repetition. A promise that
- *        lets the runtime choose a cheaper kind; waiting elsewhere is then undefined. Ignored, and may
- *        be NULL, if `num_consumers` is 0. Copied.
+ * @param consumers [in] the only agents that will wait on the signal, without repetition. They let the
+ *   runtime choose a cheaper kind; a wait on another agent is then undefined. Copied. Ignored, and may be
+ *   NULL, if `num_consumers` is 0.
  * @param signal [out] the new signal; destroy it with ::hsa_signal_destroy. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory or events.
  * @retval INVALID_ARGUMENT NULL `signal`, NULL `consumers` with a count, or a repeated consumer.
@@ -668,9 +678,10 @@ hsa_status_t HSA_API hsa_signal_create(hsa_signal_value_t initial_value, uint32_
                                        const hsa_agent_t* consumers, hsa_signal_t* signal);
 
 /**
- * Destroys a signal, whose handle must not be used again by anyone.
+ * Destroys a signal. The handle must not be used afterwards.
  *
- * No thread may wait on it and no pending packet name it any more. Not for the doorbell of a queue.
+ * No thread may be waiting on the signal, and no pending packet may refer to it. Not for the doorbell of a
+ * queue.
  * @param signal [in] signal from ::hsa_signal_create.
  * @retval INVALID_SIGNAL `signal` is not valid.
  * @retval INVALID_ARGUMENT the handle is 0.
@@ -688,7 +699,7 @@ hsa_signal_value_t HSA_API HSA_DEPRECATED hsa_signal_load_acquire(hsa_signal_t s
 /** @} */
 
 /** @name Store: sets `signal` to `value` and wakes waiters.
- *  The operation to ring a queue's doorbell with, `value` being the index of the last packet written.
+ *  Also rings a queue's doorbell; `value` is then the index of the last packet written.
  *  @{ */
 /** No ordering. */
 void HSA_API hsa_signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value);
@@ -698,8 +709,8 @@ void HSA_API hsa_signal_store_screlease(hsa_signal_t signal, hsa_signal_value_t 
 void HSA_API HSA_DEPRECATED hsa_signal_store_release(hsa_signal_t signal, hsa_signal_value_t value);
 /** @} */
 
-/** @name Silent store: sets `signal` to `value` but need not wake anybody.
- *  For a signal that nobody waits on at the moment, such as one being prepared for its next use.
+/** @name Silent store: sets `signal` to `value` without the duty to wake waiters.
+ *  For a signal without waiters, for example before its next use.
  *  @{ */
 /** No ordering. */
 void HSA_API hsa_signal_silent_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value);
@@ -707,7 +718,7 @@ void HSA_API hsa_signal_silent_store_relaxed(hsa_signal_t signal, hsa_signal_val
 void HSA_API hsa_signal_silent_store_screlease(hsa_signal_t signal, hsa_signal_value_t value);
 /** @} */
 
-/** @name Exchange: sets `signal` to `value`, wakes waiters and returns the value before.
+/** @name Exchange: sets `signal` to `value`, wakes waiters and returns the previous value.
  *  @{ */
 /** Acquire and release. */
 hsa_signal_value_t HSA_API hsa_signal_exchange_scacq_screl(hsa_signal_t signal, hsa_signal_value_t value);
@@ -729,7 +740,7 @@ hsa_signal_value_t HSA_API HSA_DEPRECATED hsa_signal_exchange_release(hsa_signal
 /** @} */
 
 /** @name Compare and swap: if `signal` equals `expected`, sets it to `value` and wakes waiters.
- *  Returns the value before, which is `expected` exactly if the swap happened; never fails spuriously.
+ * Returns the previous value. It equals `expected` if and only if the swap happened. Never fails spuriously.
  *  @{ */
 /** Acquire and release. */
 hsa_signal_value_t HSA_API hsa_signal_cas_scacq_screl(hsa_signal_t signal, hsa_signal_value_t expected,
@@ -847,7 +858,7 @@ void HSA_API hsa_signal_xor_screlease(hsa_signal_t signal, hsa_signal_value_t va
 void HSA_API HSA_DEPRECATED hsa_signal_xor_release(hsa_signal_t signal, hsa_signal_value_t value);
 /** @} */
 
-/** How a signal's value (left) is compared with a given one (right). Signed. */
+/** Comparison of a signal's value (left) with a given value (right). Signed. */
 typedef enum {
   HSA_SIGNAL_CONDITION_EQ = 0, /**< equal */
   HSA_SIGNAL_CONDITION_NE = 1, /**< different */
@@ -855,25 +866,25 @@ typedef enum {
   HSA_SIGNAL_CONDITION_GTE = 3 /**< greater or equal */
 } hsa_signal_condition_t;
 
-/** How a thread should wait: a hint, which costs either latency or processor time. */
+/** How a thread waits: a hint, which trades latency for CPU time. */
 typedef enum {
-  HSA_WAIT_STATE_BLOCKED = 0, /**< sleep: the thread gives up its processor */
+  HSA_WAIT_STATE_BLOCKED = 0, /**< sleep: the CPU is free for other threads */
   HSA_WAIT_STATE_ACTIVE = 1   /**< spin: lowest latency */
 } hsa_wait_state_t;
 
-/** @name Wait: blocks until the value of `signal` satisfies a condition or time is up.
+/** @name Wait: blocks until the value of `signal` satisfies a condition or the time is over.
  *
- *  Returns the value last observed. That may fail the condition, because time ran out or since a wait may
- *  end early for no reason: compare again. A condition that holds only briefly ends the wait, but the
- *  value returned may be a later one. Any number of threads may wait on a signal.
+ *  Returns the last value that the thread saw. Compare it again: it may not satisfy the condition, because
+ *  the time was over or the wait ended spuriously. A condition that holds only briefly ends the wait, but the
+ *  function may return a later value. Any number of threads may wait on a signal.
  *  @param signal [in] signal; not a doorbell.
- *  @param condition [in] comparison to satisfy.
- *  @param compare_value [in] right-hand side of it.
- *  @param timeout_hint [in] longest wait, in ticks of ::HSA_SYSTEM_INFO_TIMESTAMP, not exact.
- *         UINT64_MAX: no limit. 0: look once.
+ *  @param condition [in] comparison.
+ *  @param compare_value [in] right-hand side of the comparison.
+ *  @param timeout_hint [in] approximate maximum wait, in ticks of ::HSA_SYSTEM_INFO_TIMESTAMP. UINT64_MAX: no
+ *    limit. 0: check once.
  *  @param wait_state_hint [in] sleep or spin.
  *  @{ */
-/** Acquires on the value returned. */
+/** Acquire on the returned value. */
 hsa_signal_value_t HSA_API hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
                                                      hsa_signal_value_t compare_value, uint64_t timeout_hint,
                                                      hsa_wait_state_t wait_state_hint);
@@ -897,12 +908,12 @@ typedef struct hsa_signal_group_s {
 /**
  * Creates a signal group.
  *
- * The signals stay the caller's, and must outlive the group.
+ * The caller keeps the signals, which must outlive the group.
  * @param num_signals [in] elements in `signals`, at least 1.
  * @param signals [in] members, without repetition. Copied. Not NULL.
  * @param num_consumers [in] elements in `consumers`, at least 1.
- * @param consumers [in] agents that will wait on the group, without repetition, each of which may wait on
- *        every member; others must not. Copied. Not NULL.
+ * @param consumers [in] the only agents that will wait on the group, without repetition. Each must be able to
+ *   wait on every member. Copied. Not NULL.
  * @param signal_group [out] the new group. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_ARGUMENT a count of 0 or a NULL pointer.
@@ -912,7 +923,7 @@ hsa_status_t HSA_API hsa_signal_group_create(uint32_t num_signals, const hsa_sig
                                              hsa_signal_group_t* signal_group);
 
 /**
- * Destroys a signal group on which nobody waits, and not its members.
+ * Destroys a signal group without waiters. Does not destroy its members.
  *
  * @param signal_group [in] group.
  * @retval INVALID_SIGNAL_GROUP `signal_group` is not valid.
@@ -921,17 +932,17 @@ hsa_status_t HSA_API hsa_signal_group_destroy(hsa_signal_group_t signal_group);
 
 /** @name Wait for any: blocks until one member of `signal_group` satisfies its condition. No time-out.
  *
- *  As with a single wait, the value reported may fail the condition: compare again.
+ * As for a single wait, the returned value may not satisfy the condition: compare it again.
  *  @param signal_group [in] group.
  *  @param conditions [in] one comparison per member, in the order of creation. Not NULL.
  *  @param compare_values [in] one right-hand side per member. Not NULL.
  *  @param wait_state_hint [in] sleep or spin.
- *  @param signal [out] the member that ended the wait. Not NULL.
- *  @param value [out] its value as observed. Not NULL.
+ * @param signal [out] the member that ended the wait. Not NULL.
+ *  @param value [out] the value of that member. Not NULL.
  *  @retval INVALID_SIGNAL_GROUP `signal_group` is not valid.
  *  @retval INVALID_ARGUMENT a NULL pointer.
  *  @{ */
-/** Acquires on the value reported. */
+/** Acquire on the returned value. */
 hsa_status_t HSA_API hsa_signal_group_wait_any_scacquire(hsa_signal_group_t signal_group,
                                                          const hsa_signal_condition_t* conditions,
                                                          const hsa_signal_value_t* compare_values,
@@ -949,43 +960,48 @@ hsa_status_t HSA_API hsa_signal_group_wait_any_relaxed(hsa_signal_group_t signal
 /* ==================================================================================================== */
 /** @defgroup queue Queues
  *
- *  A queue is a ring of 64-byte packets in memory and two indices that only grow, PRM 2.5, SAR 2.8.
- *  To submit: reserve slots by advancing the write index; wait until `index < read index + size`; fill the
- *  packet at `base_address + 64 * (index % size)`, all but its first 32 bits; store these with release
- *  semantics, which hands the packet over; ring the doorbell with the index. The packet processor
- *  invalidates a slot and only then advances the read index past it.
+ * A queue is a ring of 64-byte packets in memory and two indices that only grow, PRM 2.5, SAR 2.8. To submit
+ * a packet:
+ *
+ *  1. Reserve a slot: advance the write index.
+ *  2. Wait until `index < read index + size`.
+ *  3. Write the packet at `base_address + 64 * (index % size)`, except its first 32 bits.
+ *  4. Store the first 32 bits with release semantics. From then on, the packet processor owns the packet.
+ *  5. Ring the doorbell with the index.
+ *
+ * The packet processor marks a slot invalid before it advances the read index past it.
  *  @{ */
 
-/** A kind of memory that an agent can reach: a segment with size and properties. Lives as long as the
- *  runtime. More under @ref memory. */
+/** A kind of memory that an agent can access: a segment with size and properties. Valid until shut-down.
+ * See @ref memory. */
 typedef struct hsa_region_s {
   uint64_t handle; /**< opaque */
 } hsa_region_t;
 
-/** Who may write packets, and what they may ask for. */
+/** Producers of a queue and features of its packets. */
 typedef enum {
-  /** Any number of producers, who reserve slots atomically and may ring the doorbell out of order. */
+  /** Any number of producers. They reserve slots atomically and may ring the doorbell out of order. */
   HSA_QUEUE_TYPE_MULTI = 0,
-  /** One producer at a time, who may set the write index by plain stores and rings in order. */
+  /** One producer at a time. It may set the write index by plain stores and rings the doorbell in order. */
   HSA_QUEUE_TYPE_SINGLE = 1,
-  /** Multi, and work-groups of a dispatch may synchronize through GWS. AMD. Scarce: creation may hand out
-   *  one shared queue several times, counting references and ignoring `size`; destroy it as often.
-   *  Agents tell with HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES. */
+  /** Like MULTI; the work-groups of a dispatch may also synchronize through GWS. AMD. An agent has few of
+   * them: each call may return the same shared queue, count references and ignore `size`. Destroy it once
+   * per call. HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES reports whether an agent supports them. */
   HSA_QUEUE_TYPE_COOPERATIVE = 2
 } hsa_queue_type_t;
 
-/** An ::hsa_queue_type_t with the width that the queue structure gives it. */
+/** An ::hsa_queue_type_t with the width of the field in the queue structure. */
 typedef uint32_t hsa_queue_type32_t;
 
-/** Which packets a queue takes. Bits of a mask. */
+/** Packets that a queue supports. Bits of a mask. */
 typedef enum {
   HSA_QUEUE_FEATURE_KERNEL_DISPATCH = 1, /**< kernel dispatch packets */
   HSA_QUEUE_FEATURE_AGENT_DISPATCH = 2   /**< agent dispatch packets */
 } hsa_queue_feature_t;
 
 /**
- * The public part of a queue, SAR 2.8. Read-only for the application and constant; the indices are
- * elsewhere, behind the index functions.
+ * The public part of a queue, SAR 2.8. Constant; the application must not write to it. The indices are
+ * elsewhere: use the index functions.
  */
 typedef struct hsa_queue_s {
   /** ::hsa_queue_type_t. */
@@ -1002,33 +1018,35 @@ typedef struct hsa_queue_s {
   uint32_t reserved0; /**< 0 */
   void* base_address;
 #endif
-  /** To be stored to after packets were written; nothing else may be done with it on a hardware queue. */
+  /** Signal to store to after packets were written. On a hardware queue, no other operation is valid. */
   hsa_signal_t doorbell_signal;
   /** Packets in the ring, a power of two. */
   uint32_t size;
   uint32_t reserved1; /**< 0 */
-  /** Identifies the queue within the process, soft queues included. Not reused. */
+  /** Identifier of the queue, unique in the process, also among soft queues. Not reused. */
   uint64_t id;
 } hsa_queue_t;
 
 /**
  * Creates a queue that an agent processes.
  *
- * Ring, indices (0) and doorbell are the runtime's. Every packet starts out as ::HSA_PACKET_TYPE_INVALID.
+ * The runtime owns the ring, the indices (initially 0) and the doorbell. The initial type of every packet is
+ * ::HSA_PACKET_TYPE_INVALID.
  * @param agent [in] agent that will process the packets.
  * @param size [in] packets, a power of two up to ::HSA_AGENT_INFO_QUEUE_MAX_SIZE; raised to
  *        ::HSA_AGENT_INFO_QUEUE_MIN_SIZE if below it.
- * @param type [in] an ::hsa_queue_type_t; SINGLE if that is the agent's ::HSA_AGENT_INFO_QUEUE_TYPE.
- * @param callback [in] told of errors in the queue, after which it processes nothing more. Runs on a
- *        thread of the runtime; must not destroy the queue. May be NULL.
- * @param data [in] passed to `callback`. May be NULL.
- * @param private_segment_size [in] private memory per work-item to set aside, in bytes. A hint: needing
- *        more is slow, not wrong. UINT32_MAX: no opinion.
- * @param group_segment_size [in] group memory per work-group to expect, in bytes. A hint, likewise.
+ * @param type [in] an ::hsa_queue_type_t; must be SINGLE if the agent's ::HSA_AGENT_INFO_QUEUE_TYPE is
+ *   SINGLE.
+ * @param callback [in] called if the queue has an error; the queue processes nothing afterwards. A thread of
+ *   the runtime calls it. It must not destroy the queue. May be NULL.
+ * @param data [in] argument for `callback`. May be NULL.
+ * @param private_segment_size [in] bytes of private memory per work-item to reserve. A hint: a kernel that
+ *   needs more starts later. UINT32_MAX: the runtime chooses.
+ * @param group_segment_size [in] expected bytes of group memory per work-group. A hint.
  * @param queue [out] the new queue; destroy it with ::hsa_queue_destroy. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory or hardware queues.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_QUEUE_CREATION the agent has no queues of this type.
+ * @retval INVALID_QUEUE_CREATION the agent does not support this type of queue.
  * @retval INVALID_ARGUMENT `size` is 0, not a power of two or too large, unknown `type`, or NULL `queue`.
  */
 hsa_status_t HSA_API hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
@@ -1039,12 +1057,12 @@ hsa_status_t HSA_API hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queu
 /**
  * Creates a queue whose packets the application itself processes ("soft queue"), in a thread or a kernel.
  *
- * Start state as for ::hsa_queue_create. Producers and consumers must all reach the region and the signal.
- * The consumer owes producers the packet processor's side of the protocol.
- * @param region [in] where ring, indices and structure are allocated.
+ * The initial state is that of ::hsa_queue_create. Producers and consumers must all be able to access the
+ * region and the signal. The consumer must follow the packet processor's part of the protocol.
+ * @param region [in] region for the ring, the indices and the structure.
  * @param size [in] packets, a power of two.
  * @param type [in] an ::hsa_queue_type_t.
- * @param features [in] mask of ::hsa_queue_feature_t that the consumer honours.
+ * @param features [in] mask of ::hsa_queue_feature_t that the consumer supports.
  * @param doorbell_signal [in] the caller's signal, not 0; it must outlive the queue, which does not own it.
  * @param queue [out] the new queue. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
@@ -1057,7 +1075,7 @@ hsa_status_t HSA_API hsa_soft_queue_create(hsa_region_t region, uint32_t size, h
 /**
  * Destroys a queue with its ring and, if the runtime created it, its doorbell.
  *
- * What becomes of packets not yet complete is undefined; wait for them first. `queue` dangles afterwards.
+ * The outcome of incomplete packets is undefined; wait for them first. `queue` is invalid afterwards.
  * @param queue [in] queue from either create function. Not NULL.
  * @retval INVALID_QUEUE `queue` is not a live queue.
  * @retval INVALID_ARGUMENT NULL `queue`.
@@ -1065,9 +1083,9 @@ hsa_status_t HSA_API hsa_soft_queue_create(hsa_region_t region, uint32_t size, h
 hsa_status_t HSA_API hsa_queue_destroy(hsa_queue_t* queue);
 
 /**
- * Stops a queue for good: running work is aborted, packets present and future are ignored.
+ * Stops a queue permanently: running work is aborted, present and later packets are ignored.
  *
- * It remains to be destroyed. Completion signals of aborted packets may never change.
+ * The queue must still be destroyed. Completion signals of aborted packets may never change.
  * @param queue [in] queue. Not NULL.
  * @retval INVALID_QUEUE `queue` is not a live queue.
  * @retval INVALID_ARGUMENT NULL `queue`.
@@ -1105,7 +1123,7 @@ void HSA_API hsa_queue_store_write_index_screlease(const hsa_queue_t* queue, uin
 /** @} */
 
 /** @name Compare and swap write index: if it equals `expected`, sets it to `value`.
- *  Returns the index before, which is `expected` exactly if the swap happened.
+ * Returns the previous index. It equals `expected` if and only if the swap happened.
  *  @{ */
 /** @deprecated ::hsa_queue_cas_write_index_scacq_screl. */
 uint64_t HSA_API HSA_DEPRECATED hsa_queue_cas_write_index_acq_rel(const hsa_queue_t* queue, uint64_t expected,
@@ -1140,7 +1158,8 @@ uint64_t HSA_API hsa_queue_add_write_index_scacq_screl(const hsa_queue_t* queue,
 uint64_t HSA_API HSA_DEPRECATED hsa_queue_add_write_index_acquire(const hsa_queue_t* queue, uint64_t value);
 /** Acquire. */
 uint64_t HSA_API hsa_queue_add_write_index_scacquire(const hsa_queue_t* queue, uint64_t value);
-/** No ordering: enough for reserving, as the packet header's release store orders the rest. */
+/** No ordering: sufficient to reserve slots, because the release store of the packet header orders the
+ * rest. */
 uint64_t HSA_API hsa_queue_add_write_index_relaxed(const hsa_queue_t* queue, uint64_t value);
 /** @deprecated ::hsa_queue_add_write_index_screlease. */
 uint64_t HSA_API HSA_DEPRECATED hsa_queue_add_write_index_release(const hsa_queue_t* queue, uint64_t value);
@@ -1154,7 +1173,7 @@ uint64_t HSA_API hsa_queue_add_write_index_screlease(const hsa_queue_t* queue, u
 void HSA_API hsa_queue_store_read_index_relaxed(const hsa_queue_t* queue, uint64_t value);
 /** @deprecated ::hsa_queue_store_read_index_screlease. */
 void HSA_API HSA_DEPRECATED hsa_queue_store_read_index_release(const hsa_queue_t* queue, uint64_t value);
-/** Release: hands slots that were read and invalidated back to producers. */
+/** Release: returns slots that were read and marked invalid to the producers. */
 void HSA_API hsa_queue_store_read_index_screlease(const hsa_queue_t* queue, uint64_t value);
 /** @} */
 
@@ -1162,30 +1181,30 @@ void HSA_API hsa_queue_store_read_index_screlease(const hsa_queue_t* queue, uint
 /* ==================================================================================================== */
 /** @defgroup aql Architected Queuing Language packets
  *
- *  Every packet is 64 bytes and begins with a 16-bit header. PRM 2.6, SAR 2.9. Fields named reserved are
- *  0. A completion signal is decremented when the packet is complete; 0 stands for none.
+ * Every packet has 64 bytes and starts with a 16-bit header. PRM 2.6, SAR 2.9. Fields named reserved are 0.
+ * The completion signal is decremented when the packet is complete; 0 for none.
  *  @{ */
 
 /** Value of the header's type field. */
 typedef enum {
-  /** Layout beyond the header is the vendor's. */
+  /** The vendor defines the layout after the header. */
   HSA_PACKET_TYPE_VENDOR_SPECIFIC = 0,
-  /** Slot is free, or being filled: the packet processor stops here. */
+  /** The slot is free, or a producer is writing it: the packet processor stops here. */
   HSA_PACKET_TYPE_INVALID = 1,
-  /** ::hsa_kernel_dispatch_packet_t; the queue has ::HSA_QUEUE_FEATURE_KERNEL_DISPATCH. */
+  /** ::hsa_kernel_dispatch_packet_t, for queues with ::HSA_QUEUE_FEATURE_KERNEL_DISPATCH. */
   HSA_PACKET_TYPE_KERNEL_DISPATCH = 2,
-  /** ::hsa_barrier_and_packet_t. Any queue takes it. */
+  /** ::hsa_barrier_and_packet_t, for any queue. */
   HSA_PACKET_TYPE_BARRIER_AND = 3,
-  /** ::hsa_agent_dispatch_packet_t; the queue has ::HSA_QUEUE_FEATURE_AGENT_DISPATCH. */
+  /** ::hsa_agent_dispatch_packet_t, for queues with ::HSA_QUEUE_FEATURE_AGENT_DISPATCH. */
   HSA_PACKET_TYPE_AGENT_DISPATCH = 4,
-  /** ::hsa_barrier_or_packet_t. Any queue takes it. */
+  /** ::hsa_barrier_or_packet_t, for any queue. */
   HSA_PACKET_TYPE_BARRIER_OR = 5
 } hsa_packet_type_t;
 
-/** How far a packet's memory fence reaches. It covers the global segment and images. */
+/** Scope of a packet's memory fence, which covers the global segment and images. */
 typedef enum {
-  HSA_FENCE_SCOPE_NONE = 0,  /**< no fence; other packets' fences have to do */
-  HSA_FENCE_SCOPE_AGENT = 1, /**< everything that runs on the packet's agent */
+  HSA_FENCE_SCOPE_NONE = 0,  /**< no fence; fences of other packets must suffice */
+  HSA_FENCE_SCOPE_AGENT = 1, /**< all work on the packet's agent */
   HSA_FENCE_SCOPE_SYSTEM = 2 /**< all agents and the host */
 } hsa_fence_scope_t;
 
@@ -1193,15 +1212,15 @@ typedef enum {
 typedef enum {
   /** ::hsa_packet_type_t. */
   HSA_PACKET_HEADER_TYPE = 0,
-  /** 1: do not start before all earlier packets of the queue are complete. */
+  /** 1: the packet starts after all earlier packets of the queue are complete. */
   HSA_PACKET_HEADER_BARRIER = 8,
-  /** ::hsa_fence_scope_t of the acquire before the packet becomes active: what others released at that
-   *  scope is seen by its work. */
+  /** ::hsa_fence_scope_t of the acquire before the packet becomes active: its work sees memory that was
+   * released at that scope. */
   HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE = 9,
   /** @deprecated ::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE. */
   HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE = 9,
-  /** ::hsa_fence_scope_t of the release between the end of its work and completion: what the work wrote is
-   *  seen by whoever acquires at that scope. */
+  /** ::hsa_fence_scope_t of the release between the end of the work and completion: acquires at that scope
+   * see the writes of the work. */
   HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE = 11,
   /** @deprecated ::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE. */
   HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE = 11
@@ -1212,9 +1231,9 @@ typedef enum {
   HSA_PACKET_HEADER_WIDTH_TYPE = 8,                  /**< of ::HSA_PACKET_HEADER_TYPE */
   HSA_PACKET_HEADER_WIDTH_BARRIER = 1,               /**< of ::HSA_PACKET_HEADER_BARRIER */
   HSA_PACKET_HEADER_WIDTH_SCACQUIRE_FENCE_SCOPE = 2, /**< of ::HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE */
-  HSA_PACKET_HEADER_WIDTH_ACQUIRE_FENCE_SCOPE = 2,   /**< @deprecated the same */
+  HSA_PACKET_HEADER_WIDTH_ACQUIRE_FENCE_SCOPE = 2,   /**< @deprecated alias */
   HSA_PACKET_HEADER_WIDTH_SCRELEASE_FENCE_SCOPE = 2, /**< of ::HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE */
-  HSA_PACKET_HEADER_WIDTH_RELEASE_FENCE_SCOPE = 2    /**< @deprecated the same */
+  HSA_PACKET_HEADER_WIDTH_RELEASE_FENCE_SCOPE = 2    /**< @deprecated alias */
 } hsa_packet_header_width_t;
 
 /** Bit position of each field in a kernel dispatch packet's `setup`. */
@@ -1231,29 +1250,30 @@ typedef enum {
 typedef struct hsa_kernel_dispatch_packet_s {
   HSA_ANONYMOUS_ union {
     HSA_ANONYMOUS_ struct {
-      /** Type, barrier and fences, ::hsa_packet_header_t. Written last, with release semantics. */
+      /** Type, barrier and fences, ::hsa_packet_header_t. Store it last, with release semantics. */
       uint16_t header;
-      /** ::hsa_kernel_dispatch_packet_setup_t. Written together with the header. */
+      /** ::hsa_kernel_dispatch_packet_setup_t. Store it together with the header. */
       uint16_t setup;
     };
-    /** Both as one word, so that one atomic store publishes the packet. */
+    /** Header and setup as one word, so that one atomic store publishes the packet. */
     uint32_t full_header;
   };
   uint16_t workgroup_size_x; /**< work-items of a work-group in x, at least 1 */
-  uint16_t workgroup_size_y; /**< in y; 1 if the grid has fewer dimensions */
-  uint16_t workgroup_size_z; /**< in z; 1 if the grid has fewer dimensions */
+  uint16_t workgroup_size_y; /**< work-items of a work-group in y; 1 if the grid has fewer dimensions */
+  uint16_t workgroup_size_z; /**< work-items of a work-group in z; 1 if the grid has fewer dimensions */
   uint16_t reserved0;
   uint32_t grid_size_x; /**< work-items of the grid in x, at least 1; need not be a multiple of the group */
-  uint32_t grid_size_y; /**< in y; 1 if the grid has fewer dimensions */
-  uint32_t grid_size_z; /**< in z; 1 if the grid has fewer dimensions */
-  /** Bytes of private memory per work-item, no less than the kernel declares. */
+  uint32_t grid_size_y; /**< work-items of the grid in y; 1 if the grid has fewer dimensions */
+  uint32_t grid_size_z; /**< work-items of the grid in z; 1 if the grid has fewer dimensions */
+  /** Bytes of private memory per work-item; at least the size that the kernel declares. */
   uint32_t private_segment_size;
-  /** Bytes of group memory per work-group: what the kernel declares plus what is added dynamically. */
+  /** Bytes of group memory per work-group: the size that the kernel declares plus dynamic memory. */
   uint32_t group_segment_size;
   /** ::HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT of a kernel loaded for the queue's agent. */
   uint64_t kernel_object;
 #if defined(HSA_LARGE_MODEL) || defined(HSA_LITTLE_ENDIAN)
-  /** The arguments, in a kernarg region, aligned as the kernel asks; untouched until completion. */
+  /** Kernel arguments, in a kernarg region with the alignment of the kernel. Not to be changed before
+   * completion. */
   void* kernarg_address;
 #ifndef HSA_LARGE_MODEL
   uint32_t reserved1;
@@ -1266,13 +1286,13 @@ typedef struct hsa_kernel_dispatch_packet_s {
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
 } hsa_kernel_dispatch_packet_t;
 
-/** Has an agent run one of its built-in or the application's functions. */
+/** Calls a built-in function of an agent or a function of the application. */
 typedef struct hsa_agent_dispatch_packet_s {
   uint16_t header; /**< as in every packet */
-  uint16_t type;   /**< which function; 0x8000 and up are the application's, below is reserved */
+  uint16_t type;   /**< function: those from 0x8000 are the application's, lower ones are reserved */
   uint32_t reserved0;
 #if defined(HSA_LARGE_MODEL) || defined(HSA_LITTLE_ENDIAN)
-  /** Where the result goes; its type is the function's business. */
+  /** Destination of the result, whose type the function defines. */
   void* return_address;
 #ifndef HSA_LARGE_MODEL
   uint32_t reserved1;
@@ -1286,23 +1306,24 @@ typedef struct hsa_agent_dispatch_packet_s {
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
 } hsa_agent_dispatch_packet_t;
 
-/** Completes once all its dependencies are 0; holds back packets with the barrier bit. */
+/** Barrier that completes when each dependency has been 0. Blocks later packets with the barrier bit. */
 typedef struct hsa_barrier_and_packet_s {
   uint16_t header; /**< as in every packet */
   uint16_t reserved0;
   uint32_t reserved1;
-  /** Signals of which each must have been 0 at some time; a handle of 0 is fulfilled. */
+  /** Dependencies. Each signal must have been 0 at some time; a handle of 0 counts as satisfied. */
   hsa_signal_t dep_signal[5];
   uint64_t reserved2;
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
 } hsa_barrier_and_packet_t;
 
-/** Completes once any of its dependencies is 0; laid out like ::hsa_barrier_and_packet_t. */
+/** Barrier that completes when one dependency has been 0. Same layout as ::hsa_barrier_and_packet_t. */
 typedef struct hsa_barrier_or_packet_s {
   uint16_t header; /**< as in every packet */
   uint16_t reserved0;
   uint32_t reserved1;
-  /** Signals of which one must have been 0; handles of 0 are skipped, and all 0 is fulfilled. */
+  /** Dependencies. One signal must have been 0 at some time; handles of 0 are skipped. If all are 0, the
+   * barrier completes. */
   hsa_signal_t dep_signal[5];
   uint64_t reserved2;
   hsa_signal_t completion_signal; /**< decremented at completion; 0: none */
@@ -1312,13 +1333,13 @@ typedef struct hsa_barrier_or_packet_s {
 /* ==================================================================================================== */
 /** @defgroup memory Memory
  *
- *  Regions are the memory that an agent sees. One piece of memory may appear as several regions, of one or
- *  of several agents. PRM 2.7. (AMD's pools, hsa_ext_amd.h, refine this.)
+ * Regions are the memory that an agent can access. One piece of memory may belong to several regions, of one
+ * or several agents. PRM 2.7. (AMD's pools in hsa_ext_amd.h have more properties.)
  *  @{ */
 
 /** Segment of the HSA memory model. */
 typedef enum {
-  HSA_REGION_SEGMENT_GLOBAL = 0,   /**< seen by all agents */
+  HSA_REGION_SEGMENT_GLOBAL = 0,   /**< shared by all agents */
   HSA_REGION_SEGMENT_READONLY = 1, /**< constant while a kernel runs */
   HSA_REGION_SEGMENT_PRIVATE = 2,  /**< of one work-item */
   HSA_REGION_SEGMENT_GROUP = 3,    /**< of one work-group */
@@ -1327,18 +1348,18 @@ typedef enum {
 
 /** Properties of a global region. Bits of a mask; exactly one of fine and coarse is set. */
 typedef enum {
-  /** Kernel arguments may be put there. Implies fine-grained. */
+  /** Region for kernel arguments. Implies fine-grained. */
   HSA_REGION_GLOBAL_FLAG_KERNARG = 1,
-  /** Coherent: agents see each other's updates as the memory model has it, without further ado. */
+  /** Coherent: agents see updates of each other according to the memory model, without additional calls. */
   HSA_REGION_GLOBAL_FLAG_FINE_GRAINED = 2,
-  /** Each buffer has one owner at a time, changed by ::hsa_memory_assign_agent. */
+  /** Each buffer has one owner at a time; ::hsa_memory_assign_agent changes it. */
   HSA_REGION_GLOBAL_FLAG_COARSE_GRAINED = 4,
-  /** AMD. Coherent, and atomics of device scope act with system scope on it. Devices that do not
-   *  guarantee this by themselves may want extra cache maintenance. */
+  /** AMD. Coherent; atomics of device scope act at system scope. Devices that do not guarantee this may
+   * need additional cache maintenance. */
   HSA_REGION_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED = 8
 } hsa_region_global_flag_t;
 
-/** Attributes for ::hsa_region_get_info; the value's type comes first. */
+/** Attributes for ::hsa_region_get_info. The value's type comes first. */
 #ifdef __cplusplus
 typedef enum : int {
 #else
@@ -1346,25 +1367,26 @@ typedef enum {
 #endif
   /** ::hsa_region_segment_t. */
   HSA_REGION_INFO_SEGMENT = 0,
-  /** uint32_t: mask of ::hsa_region_global_flag_t. Global segment. */
+  /** uint32_t: mask of ::hsa_region_global_flag_t. Global segment only. */
   HSA_REGION_INFO_GLOBAL_FLAGS = 1,
-  /** size_t: bytes in the region. */
+  /** size_t: size of the region, bytes. */
   HSA_REGION_INFO_SIZE = 2,
-  /** size_t: bytes of the largest allocation; in the group segment, per work-group of a dispatch; in the
-   *  private segment, per work-item, and at least 256. */
+  /** size_t: maximum size of an allocation, bytes. In the group segment, per work-group of a dispatch. In
+   * the private segment, per work-item; at least 256. */
   HSA_REGION_INFO_ALLOC_MAX_SIZE = 4,
-  /** uint32_t: bytes of private memory per work-group of a dispatch, at least 65536. Private segment. */
+  /** uint32_t: bytes of private memory per work-group of a dispatch, at least 65536. Private segment only. */
   HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE = 8,
-  /** bool: ::hsa_memory_allocate works here. Never in the group and private segments. */
+  /** bool: ::hsa_memory_allocate supports the region. False for group and private segments. */
   HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED = 5,
-  /** size_t: allocations are rounded up to a multiple of this many bytes. If allocation is allowed. */
+  /** size_t: granule of allocation sizes, which are rounded up to it, bytes. Only if allocation is
+   * allowed. */
   HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE = 6,
-  /** size_t: alignment of allocations in bytes, a power of two. If allocation is allowed. */
+  /** size_t: alignment of allocations, bytes; a power of two. Only if allocation is allowed. */
   HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT = 7
 } hsa_region_info_t;
 
 /**
- * Queries an attribute of a region.
+ * Returns an attribute of a region.
  *
  * @param region [in] region.
  * @param attribute [in] an ::hsa_region_info_t, or an extension's attribute cast to it.
@@ -1375,11 +1397,11 @@ typedef enum {
 hsa_status_t HSA_API hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value);
 
 /**
- * Visits the regions that an agent can reach. The set and order are fixed while the runtime is up.
+ * Visits the regions that an agent can access. The set and the order do not change until shut-down.
  *
  * @param agent [in] agent.
  * @param callback [in] called with each region and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
@@ -1390,13 +1412,15 @@ hsa_status_t HSA_API hsa_agent_iterate_regions(hsa_agent_t agent,
 /**
  * Allocates memory in a region.
  *
- * Contents are undefined. In a coarse-grained region the buffer belongs to the region's agent at first.
+ * The contents are undefined. In a coarse-grained region, the region's agent is the first owner of the
+ * buffer.
  * @param region [in] region with ::HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED.
  * @param size [in] bytes, at least 1; rounded up to the region's granule.
- * @param ptr [out] the buffer, aligned as the region says; free it with ::hsa_memory_free. Not NULL.
- * @retval OUT_OF_RESOURCES not that much left.
+ * @param ptr [out] the buffer, with the region's alignment; free it with ::hsa_memory_free. Not NULL.
+ * @retval OUT_OF_RESOURCES the region has not enough memory left.
  * @retval INVALID_REGION `region` is not valid.
- * @retval INVALID_ALLOCATION no allocation here, or `size` above ::HSA_REGION_INFO_ALLOC_MAX_SIZE.
+ * @retval INVALID_ALLOCATION the region does not allocate, or `size` is above
+ *   ::HSA_REGION_INFO_ALLOC_MAX_SIZE.
  * @retval INVALID_ARGUMENT NULL `ptr` or `size` 0.
  */
 hsa_status_t HSA_API hsa_memory_allocate(hsa_region_t region, size_t size, void** ptr);
@@ -1409,10 +1433,10 @@ hsa_status_t HSA_API hsa_memory_allocate(hsa_region_t region, size_t size, void*
 hsa_status_t HSA_API hsa_memory_free(void* ptr);
 
 /**
- * Copies memory and returns when that is done. Either side may be anywhere that the runtime can reach,
- * device memory included.
+ * Copies memory and returns after the copy. Source and destination may be any memory that the runtime can
+ * access, including device memory.
  *
- * A coarse-grained source must have an owner, and in a coarse-grained destination only the owner sees the
+ * A coarse-grained source must have an owner. In a coarse-grained destination, only the owner sees the
  * result.
  * @param dst [out] destination, of `size` bytes or more. Not NULL.
  * @param src [in] source, of `size` bytes or more, not overlapping. Not NULL.
@@ -1422,24 +1446,25 @@ hsa_status_t HSA_API hsa_memory_free(void* ptr);
 hsa_status_t HSA_API hsa_memory_copy(void* dst, const void* src, size_t size);
 
 /**
- * Makes an agent the owner of a coarse-grained buffer; the owner before loses access.
+ * Makes an agent the owner of a coarse-grained buffer. The previous owner loses access.
  *
- * The address stays; the bytes may move. On a fine-grained buffer it does nothing, and outside the global
- * segment the behaviour is undefined. Making the owner the owner again may change its permission.
- * @param ptr [in] start of a buffer from ::hsa_memory_allocate, all of which changes hands. Not NULL.
- * @param agent [in] new owner, who must be able to reach the buffer's region.
- * @param access [in] what the owner will do: RO, WO or RW.
+ * The address does not change; the data may move. The function does nothing for a fine-grained buffer.
+ * Outside the global segment, the behaviour is undefined. A call for the current owner may change its
+ * permission.
+ * @param ptr [in] start of a buffer from ::hsa_memory_allocate; the whole buffer changes its owner. Not NULL.
+ * @param agent [in] new owner. It must be able to access the buffer's region.
+ * @param access [in] access of the owner: RO, WO or RW.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval OUT_OF_RESOURCES the move failed for want of memory.
+ * @retval OUT_OF_RESOURCES the data could not move, because memory is missing.
  * @retval INVALID_ARGUMENT NULL `ptr` or another `access`.
  */
 hsa_status_t HSA_API hsa_memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access);
 
 /**
- * Announces that kernel agents will use memory that came from the operating system. A performance hint.
+ * Announces that kernel agents will use memory of the operating system. A performance hint.
  *
- * Does nothing for memory from ::hsa_memory_allocate, for a range already registered, and in the Base
- * profile. Ranges must not overlap.
+ * Does nothing in the Base profile, for memory from ::hsa_memory_allocate, and for a registered range. Ranges
+ * must not overlap.
  * @param ptr [in] start of the range. NULL does nothing.
  * @param size [in] bytes; 0 only with a NULL `ptr`.
  * @retval OUT_OF_RESOURCES the range cannot be registered.
@@ -1448,10 +1473,10 @@ hsa_status_t HSA_API hsa_memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_a
 hsa_status_t HSA_API hsa_memory_register(void* ptr, size_t size);
 
 /**
- * Takes a ::hsa_memory_register back.
+ * Removes a registration of ::hsa_memory_register.
  *
  * @param ptr [in] start of a registered range. NULL does nothing.
- * @param size [in] its size in bytes, as registered; other ranges are undefined behaviour.
+ * @param size [in] size of the registered range in bytes. Other ranges are undefined behaviour.
  */
 hsa_status_t HSA_API hsa_memory_deregister(void* ptr, size_t size);
 
@@ -1461,7 +1486,7 @@ hsa_status_t HSA_API hsa_memory_deregister(void* ptr, size_t size);
  *  PRM 2.8
  *  @{ */
 
-/** An instruction set, with its feature settings. Lives as long as the runtime. */
+/** An instruction set with its feature settings. Valid until shut-down. */
 typedef struct hsa_isa_s {
   uint64_t handle; /**< opaque */
 } hsa_isa_t;
@@ -1471,7 +1496,7 @@ typedef struct hsa_isa_s {
  *
  * @param name [in] name such as "amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-", compared byte by byte.
  *        Not NULL.
- * @param isa [out] the instruction set; no agent needs to have it. Not NULL.
+ * @param isa [out] the instruction set, even if no agent executes it. Not NULL.
  * @retval INVALID_ISA_NAME no such instruction set.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_ARGUMENT NULL `name` or `isa`.
@@ -1481,29 +1506,29 @@ hsa_status_t HSA_API hsa_isa_from_name(const char* name, hsa_isa_t* isa);
 /**
  * Visits the instruction sets that an agent executes, best first.
  *
- * @param agent [in] agent; one without kernel dispatch may have none.
+ * @param agent [in] agent. An agent without kernel dispatch may have no instruction set.
  * @param callback [in] called with each instruction set and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
 hsa_status_t HSA_API hsa_agent_iterate_isas(hsa_agent_t agent,
                                             hsa_status_t (*callback)(hsa_isa_t isa, void* data), void* data);
 
-/** Attributes for ::hsa_isa_get_info_alt; the value's type comes first. */
+/** Attributes for ::hsa_isa_get_info_alt. The value's type comes first. */
 typedef enum {
-  /** uint32_t: bytes that ::HSA_ISA_INFO_NAME writes. As in ROCr, the terminating NUL is counted; the PRM
-   *  does not count it. */
+  /** uint32_t: bytes that ::HSA_ISA_INFO_NAME writes. As in ROCr, this includes the terminating NUL; in
+   * the PRM, it does not. */
   HSA_ISA_INFO_NAME_LENGTH = 0,
   /** char[]: the name, NUL-terminated. */
   HSA_ISA_INFO_NAME = 1,
-  /** uint32_t: number of call conventions, at least 1. @deprecated Wavefronts took their place. */
+  /** uint32_t: number of call conventions, at least 1. @deprecated Replaced by wavefronts. */
   HSA_ISA_INFO_CALL_CONVENTION_COUNT = 2,
   /** uint32_t: work-items per wavefront in a call convention.
    *  @deprecated ::HSA_WAVEFRONT_INFO_SIZE. */
   HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE = 3,
-  /** uint32_t: most wavefronts per compute unit in a call convention, registers and group memory
-   *  permitting. @deprecated No successor. */
+  /** uint32_t: maximum wavefronts per compute unit in a call convention, if registers and group memory
+   * suffice. @deprecated No successor. */
   HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT = 4,
   /** bool[2]: supported machine models, indexed by ::hsa_machine_model_t. */
   HSA_ISA_INFO_MACHINE_MODELS = 5,
@@ -1511,30 +1536,31 @@ typedef enum {
   HSA_ISA_INFO_PROFILES = 6,
   /** bool[3]: supported default rounding modes, indexed by ::hsa_default_float_rounding_mode_t. */
   HSA_ISA_INFO_DEFAULT_FLOAT_ROUNDING_MODES = 7,
-  /** bool[3]: the same in the Base profile; element 0 is false, and at least one of the others true. */
+  /** bool[3]: the same for the Base profile; element 0 is false, and another element is true. */
   HSA_ISA_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES = 8,
-  /** bool: half precision is no slower than single. */
+  /** bool: half precision is at least as fast as single. */
   HSA_ISA_INFO_FAST_F16_OPERATION = 9,
-  /** uint16_t[3]: most work-items of a work-group in x, y, z; each from 1 to the next attribute. */
+  /** uint16_t[3]: maximum work-items of a work-group in x, y, z; each is at most
+   * ::HSA_ISA_INFO_WORKGROUP_MAX_SIZE. */
   HSA_ISA_INFO_WORKGROUP_MAX_DIM = 12,
-  /** uint32_t: most work-items of a work-group in all. */
+  /** uint32_t: maximum work-items of a work-group. */
   HSA_ISA_INFO_WORKGROUP_MAX_SIZE = 13,
-  /** ::hsa_dim3_t: most work-items of a grid in x, y, z; none less than for a work-group. */
+  /** ::hsa_dim3_t: maximum work-items of a grid in x, y, z; each at least that of a work-group. */
   HSA_ISA_INFO_GRID_MAX_DIM = 14,
-  /** uint64_t: most work-items of a grid in all. */
+  /** uint64_t: maximum work-items of a grid. */
   HSA_ISA_INFO_GRID_MAX_SIZE = 16,
   /** uint32_t: fbarriers per work-group, at least 32. */
   HSA_ISA_INFO_FBARRIER_MAX_SIZE = 17
 } hsa_isa_info_t;
 
 /**
- * Queries an attribute of an instruction set, or of one of its call conventions.
+ * Returns an attribute of an instruction set, or of one of its call conventions.
  *
  * @deprecated ::hsa_isa_get_info_alt.
  * @param isa [in] instruction set.
- * @param attribute [in] what to query.
- * @param index [in] call convention for the attributes about one, below
- *        ::HSA_ISA_INFO_CALL_CONVENTION_COUNT; otherwise 0.
+ * @param attribute [in] the attribute.
+ * @param index [in] call convention, below ::HSA_ISA_INFO_CALL_CONVENTION_COUNT, for attributes of call
+ *   conventions; 0 for others.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_ISA `isa` is not valid.
  * @retval INVALID_INDEX `index` is out of range.
@@ -1544,10 +1570,10 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_isa_get_info(hsa_isa_t isa, hsa_isa_info
                                                      void* value);
 
 /**
- * Queries an attribute of an instruction set.
+ * Returns an attribute of an instruction set.
  *
  * @param isa [in] instruction set.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_ISA `isa` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -1555,7 +1581,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_isa_get_info(hsa_isa_t isa, hsa_isa_info
 hsa_status_t HSA_API hsa_isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void* value);
 
 /**
- * Gives the exception policies of an instruction set in a profile.
+ * Returns the exception policies of an instruction set in a profile.
  *
  * @param isa [in] instruction set.
  * @param profile [in] profile.
@@ -1572,47 +1598,47 @@ typedef enum {
   HSA_FP_TYPE_64 = 4  /**< double precision */
 } hsa_fp_type_t;
 
-/** What becomes of subnormal numbers. Bits of a mask. */
+/** Treatment of subnormal numbers. Bits of a mask. */
 typedef enum {
-  HSA_FLUSH_MODE_FTZ = 1,    /**< become zero */
-  HSA_FLUSH_MODE_NON_FTZ = 2 /**< are kept */
+  HSA_FLUSH_MODE_FTZ = 1,    /**< subnormals become zero */
+  HSA_FLUSH_MODE_NON_FTZ = 2 /**< subnormals are kept */
 } hsa_flush_mode_t;
 
-/** How often a multiply-add rounds. Bits of a mask. */
+/** Number of roundings of a multiply-add. Bits of a mask. */
 typedef enum {
-  HSA_ROUND_METHOD_SINGLE = 1, /**< once, at the end: fused */
-  HSA_ROUND_METHOD_DOUBLE = 2  /**< after the product, and after the sum */
+  HSA_ROUND_METHOD_SINGLE = 1, /**< one, at the end: fused */
+  HSA_ROUND_METHOD_DOUBLE = 2  /**< two: after the multiplication and after the addition */
 } hsa_round_method_t;
 
 /**
- * Tells how HSAIL's floating-point `mad` rounds on an instruction set.
+ * Returns the rounding of HSAIL's floating-point `mad` on an instruction set.
  *
  * @param isa [in] instruction set.
  * @param fp_type [in] format.
  * @param flush_mode [in] treatment of subnormals.
- * @param round_method [out] the answer. Not NULL.
+ * @param round_method [out] the rounding. Not NULL.
  * @retval INVALID_ISA `isa` is not valid.
  * @retval INVALID_ARGUMENT unknown `fp_type` or `flush_mode`, or NULL `round_method`.
  */
 hsa_status_t HSA_API hsa_isa_get_round_method(hsa_isa_t isa, hsa_fp_type_t fp_type,
                                               hsa_flush_mode_t flush_mode, hsa_round_method_t* round_method);
 
-/** A width in which an instruction set executes work-items together. */
+/** A number of work-items that an instruction set executes together. */
 typedef struct hsa_wavefront_s {
   uint64_t handle; /**< opaque */
 } hsa_wavefront_t;
 
-/** Attributes for ::hsa_wavefront_get_info; the value's type comes first. */
+/** Attributes for ::hsa_wavefront_get_info. The value's type comes first. */
 typedef enum {
   /** uint32_t: work-items, a power of two up to 256. */
   HSA_WAVEFRONT_INFO_SIZE = 0
 } hsa_wavefront_info_t;
 
 /**
- * Queries an attribute of a wavefront.
+ * Returns an attribute of a wavefront.
  *
  * @param wavefront [in] wavefront.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_WAVEFRONT `wavefront` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -1621,11 +1647,11 @@ hsa_status_t HSA_API hsa_wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavef
                                             void* value);
 
 /**
- * Visits the wavefronts of an instruction set; the first is its usual one.
+ * Visits the wavefronts of an instruction set, the default one first.
  *
  * @param isa [in] instruction set.
  * @param callback [in] called with each wavefront and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_ISA `isa` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
@@ -1633,10 +1659,10 @@ hsa_status_t HSA_API hsa_isa_iterate_wavefronts(
     hsa_isa_t isa, hsa_status_t (*callback)(hsa_wavefront_t wavefront, void* data), void* data);
 
 /**
- * Tells whether code for one instruction set runs on an agent that has another.
+ * Reports whether code for one instruction set runs on an agent with another one.
  *
- * @deprecated Loading reports what does not fit.
- * @param code_object_isa [in] instruction set of the code; a generic processor's fits only itself.
+ * @deprecated Loading reports incompatible code.
+ * @param code_object_isa [in] instruction set of the code. That of a generic processor matches only itself.
  * @param agent_isa [in] instruction set of the agent.
  * @param result [out] true if it runs. Not NULL.
  * @retval INVALID_ISA either is not valid.
@@ -1649,8 +1675,8 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_isa_compatible(hsa_isa_t code_object_isa
 /* ==================================================================================================== */
 /** @defgroup executable Code object readers, executables, symbols
  *
- *  A reader wraps the bytes of an ELF file. An executable collects code objects for one or several agents
- *  and external variables, is frozen, and then gives out kernel handles and addresses. PRM 2.8.
+ * A reader provides the bytes of an ELF file. An executable collects code objects, for one or several agents,
+ * and external variables. After it is frozen, it returns kernel handles and addresses. PRM 2.8.
  *  @{ */
 
 /** A source of code object bytes. */
@@ -1659,10 +1685,10 @@ typedef struct hsa_code_object_reader_s {
 } hsa_code_object_reader_t;
 
 /**
- * Creates a reader for an open file, from its beginning to its end.
+ * Creates a reader for an open file, from its start to its end.
  *
- * @param file [in] descriptor, open for reading; still the caller's, who keeps it open and unchanged for
- *        as long as the reader lives.
+ * @param file [in] descriptor, open for reading. The caller owns it, and keeps it open and unchanged while
+ *   the reader exists.
  * @param code_object_reader [out] the reader. Not NULL.
  * @retval INVALID_FILE `file` cannot be read.
  * @retval OUT_OF_RESOURCES out of memory.
@@ -1672,10 +1698,10 @@ hsa_status_t HSA_API hsa_code_object_reader_create_from_file(hsa_file_t file,
                                                              hsa_code_object_reader_t* code_object_reader);
 
 /**
- * Creates a reader for bytes in memory. They are checked when loaded, not here.
+ * Creates a reader for bytes in memory. Loading checks the bytes; this function does not.
  *
- * @param code_object [in] the bytes, not copied: unchanged for as long as the reader lives. Not NULL.
- * @param size [in] their number, at least 1.
+ * @param code_object [in] the bytes, not copied. They must not change while the reader exists. Not NULL.
+ * @param size [in] number of bytes, at least 1.
  * @param code_object_reader [out] the reader. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_ARGUMENT a NULL pointer or `size` 0.
@@ -1684,23 +1710,23 @@ hsa_status_t HSA_API hsa_code_object_reader_create_from_memory(const void* code_
                                                                hsa_code_object_reader_t* code_object_reader);
 
 /**
- * Destroys a reader, which must outlive the executables that were loaded from it.
+ * Destroys a reader. It must outlive the executables that were loaded from it.
  *
  * @param code_object_reader [in] reader.
  * @retval INVALID_CODE_OBJECT_READER `code_object_reader` is not valid.
  */
 hsa_status_t HSA_API hsa_code_object_reader_destroy(hsa_code_object_reader_t code_object_reader);
 
-/** Loaded code and variables, ready to run once frozen. */
+/** Loaded code and variables; kernels can run after it is frozen. */
 typedef struct hsa_executable_s {
   uint64_t handle; /**< opaque */
 } hsa_executable_t;
 
-/** State of an executable; it changes once, by ::hsa_executable_freeze. */
+/** State of an executable. It changes once, by ::hsa_executable_freeze. */
 typedef enum {
-  /** Can be loaded into; symbols of loaded code objects may have addresses and kernel objects already. */
+  /** Accepts code. Symbols of loaded code objects may already have addresses and kernel objects. */
   HSA_EXECUTABLE_STATE_UNFROZEN = 0,
-  /** Cannot be changed; symbols have addresses and kernel objects, and kernels can run. */
+  /** Cannot change. Symbols have addresses and kernel objects, and kernels can run. */
   HSA_EXECUTABLE_STATE_FROZEN = 1
 } hsa_executable_state_t;
 
@@ -1709,7 +1735,7 @@ typedef enum {
  *
  * @deprecated ::hsa_executable_create_alt.
  * @param profile [in] profile.
- * @param executable_state [in] UNFROZEN, unless an executable that stays empty is wanted.
+ * @param executable_state [in] UNFROZEN; with FROZEN the executable stays empty.
  * @param options [in] options. May be NULL.
  * @param executable [out] the executable; destroy it with ::hsa_executable_destroy. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
@@ -1722,8 +1748,8 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_create(hsa_profile_t profile,
 /**
  * Creates an empty, unfrozen executable.
  *
- * @param profile [in] profile; code objects loaded must agree.
- * @param default_float_rounding_mode [in] mode with which code objects loaded must agree; DEFAULT: any.
+ * @param profile [in] profile of all code objects to be loaded.
+ * @param default_float_rounding_mode [in] rounding mode of all code objects to be loaded; DEFAULT: any.
  * @param options [in] options. May be NULL.
  * @param executable [out] the executable; destroy it with ::hsa_executable_destroy. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
@@ -1734,21 +1760,23 @@ hsa_status_t HSA_API hsa_executable_create_alt(hsa_profile_t profile,
                                                const char* options, hsa_executable_t* executable);
 
 /**
- * Destroys an executable with its code and variables. Nothing of it may be running or queued.
+ * Destroys an executable with its code and variables. None of its kernels may be running or queued.
  *
- * External variables stay the application's. Symbols and loaded code objects of it become invalid.
+ * External variables remain valid; the application owns them. Symbols and loaded code objects of the
+ * executable become invalid.
  * @param executable [in] executable.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  */
 hsa_status_t HSA_API hsa_executable_destroy(hsa_executable_t executable);
 
-/** A code object inside an executable, and as long-lived. What it tells: hsa_ven_amd_loader.h. */
+/** A code object in an executable, valid as long as the executable. hsa_ven_amd_loader.h has its
+ * attributes. */
 typedef struct hsa_loaded_code_object_s {
   uint64_t handle; /**< opaque */
 } hsa_loaded_code_object_t;
 
 /**
- * Loads the code object with what is common to all agents: program-allocated variables. Once at most.
+ * Loads the code object of program-allocated variables, which all agents share. At most once.
  *
  * @param executable [in] unfrozen executable.
  * @param code_object_reader [in] reader; must outlive the executable.
@@ -1768,8 +1796,8 @@ hsa_status_t HSA_API hsa_executable_load_program_code_object(hsa_executable_t ex
 /**
  * Loads a code object for one agent: kernels, functions and agent-allocated variables.
  *
- * External variables that it refers to must have been defined before. Different agents may get different
- * code objects; all agents together form the executable.
+ * External variables that the code object uses must be defined before. Different agents may have different
+ * code objects; those of all agents form the executable.
  * @param executable [in] unfrozen executable.
  * @param agent [in] agent to load for.
  * @param code_object_reader [in] reader; must outlive the executable.
@@ -1789,17 +1817,17 @@ hsa_status_t HSA_API hsa_executable_load_agent_code_object(hsa_executable_t exec
                                                            hsa_loaded_code_object_t* loaded_code_object);
 
 /**
- * Finishes an executable: from here on it can be run and not changed.
+ * Freezes an executable. Afterwards its kernels can run, and it cannot change.
  *
  * @param executable [in] unfrozen executable.
  * @param options [in] options. May be NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval VARIABLE_UNDEFINED something declared is still undefined.
- * @retval FROZEN_EXECUTABLE it is frozen already.
+ * @retval VARIABLE_UNDEFINED a declared symbol has no definition.
+ * @retval FROZEN_EXECUTABLE `executable` is already frozen.
  */
 hsa_status_t HSA_API hsa_executable_freeze(hsa_executable_t executable, const char* options);
 
-/** Attributes for ::hsa_executable_get_info; the value's type comes first. */
+/** Attributes for ::hsa_executable_get_info. The value's type comes first. */
 typedef enum {
   /** ::hsa_profile_t given at creation. */
   HSA_EXECUTABLE_INFO_PROFILE = 1,
@@ -1810,10 +1838,10 @@ typedef enum {
 } hsa_executable_info_t;
 
 /**
- * Queries an attribute of an executable.
+ * Returns an attribute of an executable.
  *
  * @param executable [in] executable.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -1824,15 +1852,15 @@ hsa_status_t HSA_API hsa_executable_get_info(hsa_executable_t executable, hsa_ex
 /**
  * Defines an external global variable that all agents share (program allocation).
  *
- * To be done before loading code that refers to it and does not define it.
+ * Call it before loading code that uses the variable without defining it.
  * @param executable [in] unfrozen executable.
  * @param variable_name [in] linker name. Not NULL.
- * @param address [in] where it is: memory in a global region that all agents reach, kept until the
- *        executable is destroyed.
+ * @param address [in] address of the variable, in a global region that all agents can access. The memory must
+ *   exist until the executable is destroyed.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval VARIABLE_ALREADY_DEFINED it has a definition.
- * @retval INVALID_SYMBOL_NAME no such variable.
+ * @retval VARIABLE_ALREADY_DEFINED the variable has a definition.
+ * @retval INVALID_SYMBOL_NAME there is no such variable.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_ARGUMENT NULL `variable_name`.
  */
@@ -1842,17 +1870,17 @@ hsa_status_t HSA_API hsa_executable_global_variable_define(hsa_executable_t exec
 /**
  * Defines an external global variable of one agent (agent allocation).
  *
- * To be done before loading code for the agent that refers to it and does not define it.
+ * Call it before loading code for the agent that uses the variable without defining it.
  * @param executable [in] unfrozen executable.
- * @param agent [in] agent whose variable it is.
+ * @param agent [in] agent of the variable.
  * @param variable_name [in] linker name. Not NULL.
- * @param address [in] where it is: memory in a global region of that agent, kept until the executable is
- *        destroyed.
+ * @param address [in] address of the variable, in a global region of that agent. The memory must exist until
+ *   the executable is destroyed.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval VARIABLE_ALREADY_DEFINED it has a definition for this agent.
- * @retval INVALID_SYMBOL_NAME no such variable.
+ * @retval VARIABLE_ALREADY_DEFINED the variable has a definition for this agent.
+ * @retval INVALID_SYMBOL_NAME there is no such variable.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_ARGUMENT NULL `variable_name`.
  */
@@ -1863,17 +1891,17 @@ hsa_status_t HSA_API hsa_executable_agent_global_variable_define(hsa_executable_
 /**
  * Defines an external read-only variable of one agent.
  *
- * As ::hsa_executable_agent_global_variable_define, but `address` is in a readonly region of the agent and
- * its contents must not change while the executable exists.
+ * Like ::hsa_executable_agent_global_variable_define, but `address` is in a readonly region of the agent. Its
+ * contents must not change while the executable exists.
  * @param executable [in] unfrozen executable.
- * @param agent [in] agent whose variable it is.
+ * @param agent [in] agent of the variable.
  * @param variable_name [in] linker name. Not NULL.
- * @param address [in] where it is.
+ * @param address [in] address of the variable.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval VARIABLE_ALREADY_DEFINED it has a definition for this agent.
- * @retval INVALID_SYMBOL_NAME no such variable.
+ * @retval VARIABLE_ALREADY_DEFINED the variable has a definition for this agent.
+ * @retval INVALID_SYMBOL_NAME there is no such variable.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_ARGUMENT NULL `variable_name`.
  */
@@ -1881,30 +1909,30 @@ hsa_status_t HSA_API hsa_executable_readonly_variable_define(hsa_executable_t ex
                                                              const char* variable_name, void* address);
 
 /**
- * Checks that the parts of an executable fit together.
+ * Checks that the parts of an executable are consistent.
  *
- * That is: one machine model, profile and default rounding mode throughout, a definition for every
- * declaration, and declarations that match it (HSAIL PRM). Slow; meant for development.
+ * All parts must have one machine model, profile and default rounding mode. Every declaration must have a
+ * definition that matches it (HSAIL PRM). Slow; intended for development.
  * @param executable [in] frozen executable.
- * @param result [out] 0 if they fit. Not NULL.
+ * @param result [out] 0 if the parts are consistent. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_ARGUMENT NULL `result`.
  */
 hsa_status_t HSA_API hsa_executable_validate(hsa_executable_t executable, uint32_t* result);
 
 /**
- * ::hsa_executable_validate with options.
+ * Checks an executable like ::hsa_executable_validate, with options.
  *
  * @param executable [in] frozen executable.
  * @param options [in] options. May be NULL.
- * @param result [out] 0 if the parts fit. Not NULL.
+ * @param result [out] 0 if the parts are consistent. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_ARGUMENT NULL `result`.
  */
 hsa_status_t HSA_API hsa_executable_validate_alt(hsa_executable_t executable, const char* options,
                                                  uint32_t* result);
 
-/** A kernel, variable or indirect function of an executable, and as long-lived. */
+/** A kernel, variable or indirect function of an executable, valid as long as the executable. */
 typedef struct hsa_executable_symbol_s {
   uint64_t handle; /**< opaque */
 } hsa_executable_symbol_t;
@@ -1920,7 +1948,7 @@ typedef struct hsa_executable_symbol_s {
  * @param call_convention [in] call convention of a kernel or indirect function; otherwise ignored.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval INVALID_SYMBOL_NAME no such symbol.
+ * @retval INVALID_SYMBOL_NAME there is no such symbol.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_get_symbol(hsa_executable_t executable,
@@ -1933,31 +1961,32 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_get_symbol(hsa_executable_t e
  * Finds a symbol by name and agent.
  *
  * @param executable [in] executable, frozen or not.
- * @param symbol_name [in] linker name; a kernel's is that of its descriptor, ending in ".kd". Not NULL.
- * @param agent [in] the agent for which it is defined; NULL for program-allocated variables.
+ * @param symbol_name [in] linker name. For a kernel: the name of its descriptor, which ends in ".kd". Not
+ *   NULL.
+ * @param agent [in] agent of the symbol; NULL for program-allocated variables.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval INVALID_SYMBOL_NAME no such symbol.
+ * @retval INVALID_SYMBOL_NAME there is no such symbol.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* symbol_name,
                                                        const hsa_agent_t* agent,
                                                        hsa_executable_symbol_t* symbol);
 
-/** What a symbol names. */
+/** Kind of a symbol. */
 typedef enum {
   HSA_SYMBOL_KIND_VARIABLE = 0,         /**< data */
-  HSA_SYMBOL_KIND_KERNEL = 1,           /**< can be dispatched */
-  HSA_SYMBOL_KIND_INDIRECT_FUNCTION = 2 /**< can be called through a pointer, by kernels */
+  HSA_SYMBOL_KIND_KERNEL = 1,           /**< kernel, which can be dispatched */
+  HSA_SYMBOL_KIND_INDIRECT_FUNCTION = 2 /**< function that kernels can call through a pointer */
 } hsa_symbol_kind_t;
 
-/** How far a symbol's name reaches. */
+/** Scope of a symbol's name. */
 typedef enum {
   HSA_SYMBOL_LINKAGE_MODULE = 0, /**< its module */
   HSA_SYMBOL_LINKAGE_PROGRAM = 1 /**< the whole executable */
 } hsa_symbol_linkage_t;
 
-/** How many copies of a variable there are. */
+/** Number of copies of a variable. */
 typedef enum {
   HSA_VARIABLE_ALLOCATION_AGENT = 0,  /**< one per agent */
   HSA_VARIABLE_ALLOCATION_PROGRAM = 1 /**< one for all */
@@ -1970,29 +1999,29 @@ typedef enum {
 } hsa_variable_segment_t;
 
 /**
- * Attributes for ::hsa_executable_symbol_get_info; the value's type comes first.
+ * Attributes for ::hsa_executable_symbol_get_info. The value's type comes first.
  *
- * Where a kind of symbol is named, the attribute means nothing for the other kinds. "Frozen" marks values
- * that are 0 until the executable is frozen.
+ * An attribute of one kind of symbol is undefined for other kinds. "Frozen" marks values that are 0 before
+ * the executable is frozen.
  */
 typedef enum {
   /** ::hsa_symbol_kind_t. */
   HSA_EXECUTABLE_SYMBOL_INFO_TYPE = 0,
-  /** uint32_t: length of the name, without a NUL. */
+  /** uint32_t: length of the name without a NUL. */
   HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH = 1,
-  /** char[]: the name, exactly that many bytes, not terminated. */
+  /** char[]: the name, exactly that many bytes, without a NUL. */
   HSA_EXECUTABLE_SYMBOL_INFO_NAME = 2,
-  /** uint32_t: length of the module's name; 0 with program linkage. @deprecated */
+  /** uint32_t: length of the module's name; 0 for program linkage. @deprecated */
   HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH = 3,
   /** char[]: the module's name, exactly that many bytes. @deprecated */
   HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME = 4,
-  /** ::hsa_agent_t of an agent-allocated symbol. @deprecated Iterate by agent. */
+  /** ::hsa_agent_t of an agent-allocated symbol. @deprecated Use iteration by agent. */
   HSA_EXECUTABLE_SYMBOL_INFO_AGENT = 20,
   /** uint64_t: address of a variable. Frozen. */
   HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS = 21,
   /** ::hsa_symbol_linkage_t. */
   HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE = 5,
-  /** bool: a definition, not just a declaration. */
+  /** bool: the symbol is a definition, not only a declaration. */
   HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION = 17,
   /** ::hsa_variable_allocation_t of a variable. @deprecated */
   HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION = 6,
@@ -2004,20 +2033,20 @@ typedef enum {
   HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE = 9,
   /** bool: a variable is constant. @deprecated */
   HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST = 10,
-  /** uint64_t: handle of a kernel for ::hsa_kernel_dispatch_packet_t; on AMD GPUs, the address of its
-   *  kernel descriptor. Frozen. */
+  /** uint64_t: handle of a kernel for ::hsa_kernel_dispatch_packet_t. On AMD GPUs: address of its kernel
+   * descriptor. Frozen. */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT = 22,
-  /** uint32_t: bytes of a kernel's arguments; a multiple of 16 by the PRM. */
+  /** uint32_t: bytes of a kernel's arguments. In the PRM: a multiple of 16. */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE = 11,
   /** uint32_t: alignment of a kernel's arguments in bytes, at least 16. */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT = 12,
-  /** uint32_t: bytes of group memory that a kernel declares, per work-group; dynamic memory comes on top. */
+  /** uint32_t: bytes of group memory that a kernel declares, per work-group, without dynamic memory. */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE = 13,
-  /** uint32_t: bytes of private memory that a kernel declares, per work-item, spills included; a dynamic
-   *  call stack comes on top. */
+  /** uint32_t: bytes of private memory that a kernel declares, per work-item. Includes spills, but not a
+   * dynamic call stack. */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE = 14,
-  /** bool: a kernel recurses, calls indirectly or allocates on its stack, so the dispatch has to add
-   *  private memory for it. */
+  /** bool: the kernel recurses, calls indirectly or allocates on its stack. The dispatch must add private
+   * memory for this. */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK = 15,
   /** uint32_t: call convention of a kernel. @deprecated */
   HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION = 18,
@@ -2028,10 +2057,10 @@ typedef enum {
 } hsa_executable_symbol_info_t;
 
 /**
- * Queries an attribute of an executable's symbol.
+ * Returns an attribute of an executable's symbol.
  *
  * @param executable_symbol [in] symbol.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_EXECUTABLE_SYMBOL `executable_symbol` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -2045,7 +2074,7 @@ hsa_status_t HSA_API hsa_executable_symbol_get_info(hsa_executable_symbol_t exec
  * @deprecated ::hsa_executable_iterate_agent_symbols, ::hsa_executable_iterate_program_symbols.
  * @param executable [in] executable.
  * @param callback [in] called with the executable, each symbol and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
@@ -2059,7 +2088,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_iterate_symbols(
  * @param executable [in] executable.
  * @param agent [in] agent.
  * @param callback [in] called with the executable, the agent, each symbol and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
@@ -2075,7 +2104,7 @@ hsa_executable_iterate_agent_symbols(hsa_executable_t executable, hsa_agent_t ag
  *
  * @param executable [in] executable.
  * @param callback [in] called with the executable, each symbol and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */
@@ -2087,7 +2116,7 @@ hsa_status_t HSA_API hsa_executable_iterate_program_symbols(
 /* ==================================================================================================== */
 /** @defgroup code-object Code objects (deprecated)
  *
- *  Version 1.0's way to load code, since replaced by readers; all of it is deprecated.
+ * Functions of version 1.0 to load code. Readers replace them; all are deprecated.
  *  @{ */
 
 /** A code object in memory. @deprecated ::hsa_code_object_reader_t. */
@@ -2095,7 +2124,7 @@ typedef struct hsa_code_object_s {
   uint64_t handle; /**< opaque */
 } hsa_code_object_t;
 
-/** The application's data for a callback that gets them by value. @deprecated */
+/** Data of the application for a callback that receives it by value. @deprecated */
 typedef struct hsa_callback_data_s {
   uint64_t handle; /**< the application's, e.g. a pointer */
 } hsa_callback_data_t;
@@ -2103,14 +2132,14 @@ typedef struct hsa_callback_data_s {
 /**
  * Writes a code object into one block of memory.
  *
- * @deprecated Code objects are files already.
+ * @deprecated Code objects are already files.
  * @param code_object [in] code object.
- * @param alloc_callback [in] called once, on this thread, for `size` bytes, which it stores in `address`;
- *        another status than success ends the call with that status. Not NULL.
- * @param callback_data [in] passed to it.
+ * @param alloc_callback [in] called once, on this thread: allocates `size` bytes and stores their address in
+ *   `address`. If it does not return success, the function returns its status. Not NULL.
+ * @param callback_data [in] argument for `alloc_callback`.
  * @param options [in] options. May be NULL.
- * @param serialized_code_object [out] the block, the application's to free. Not NULL.
- * @param serialized_code_object_size [out] its size in bytes. Not NULL.
+ * @param serialized_code_object [out] the block, which the application frees. Not NULL.
+ * @param serialized_code_object_size [out] size of the block in bytes. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
  * @retval INVALID_ARGUMENT a NULL pointer.
@@ -2122,11 +2151,11 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_serialize(
     size_t* serialized_code_object_size);
 
 /**
- * Makes a code object from bytes.
+ * Creates a code object from bytes.
  *
  * @deprecated ::hsa_code_object_reader_create_from_memory.
  * @param serialized_code_object [in] the bytes; keep them until the code object is destroyed. Not NULL.
- * @param serialized_code_object_size [in] their number, at least 1.
+ * @param serialized_code_object_size [in] number of bytes, at least 1.
  * @param options [in] options. May be NULL.
  * @param code_object [out] the code object. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
@@ -2139,7 +2168,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_deserialize(void* serialized
                                                                 hsa_code_object_t* code_object);
 
 /**
- * Destroys a code object. Executables loaded from it live on.
+ * Destroys a code object. Executables that were loaded from it remain valid.
  *
  * @deprecated ::hsa_code_object_reader_destroy.
  * @param code_object [in] code object.
@@ -2152,28 +2181,28 @@ typedef enum {
   HSA_CODE_OBJECT_TYPE_PROGRAM = 0 /**< the code of all kernels and indirect functions of a program */
 } hsa_code_object_type_t;
 
-/** Attributes for ::hsa_code_object_get_info; the value's type comes first. @deprecated */
+/** Attributes for ::hsa_code_object_get_info. The value's type comes first. @deprecated */
 typedef enum {
   /** char[64]: version, padded with NULs, at most 63 characters. */
   HSA_CODE_OBJECT_INFO_VERSION = 0,
   /** ::hsa_code_object_type_t. */
   HSA_CODE_OBJECT_INFO_TYPE = 1,
-  /** ::hsa_isa_t that it was compiled for. */
+  /** ::hsa_isa_t of the code. */
   HSA_CODE_OBJECT_INFO_ISA = 2,
-  /** ::hsa_machine_model_t that it was compiled for. */
+  /** ::hsa_machine_model_t of the code. */
   HSA_CODE_OBJECT_INFO_MACHINE_MODEL = 3,
-  /** ::hsa_profile_t that it was compiled for. */
+  /** ::hsa_profile_t of the code. */
   HSA_CODE_OBJECT_INFO_PROFILE = 4,
-  /** ::hsa_default_float_rounding_mode_t that it was compiled with. */
+  /** ::hsa_default_float_rounding_mode_t of the code. */
   HSA_CODE_OBJECT_INFO_DEFAULT_FLOAT_ROUNDING_MODE = 5
 } hsa_code_object_info_t;
 
 /**
- * Queries an attribute of a code object.
+ * Returns an attribute of a code object.
  *
- * @deprecated With the code object.
+ * @deprecated Like code objects.
  * @param code_object [in] code object.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -2193,7 +2222,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_info(hsa_code_object_t c
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
- * @retval INCOMPATIBLE_ARGUMENTS instruction set, machine model, profile or rounding mode do not fit.
+ * @retval INCOMPATIBLE_ARGUMENTS instruction set, machine model, profile or rounding mode do not match.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_load_code_object(hsa_executable_t executable,
@@ -2201,7 +2230,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_load_code_object(hsa_executab
                                                                     hsa_code_object_t code_object,
                                                                     const char* options);
 
-/** A symbol of a code object, and as long-lived. @deprecated ::hsa_executable_symbol_t. */
+/** A symbol of a code object, valid as long as the code object. @deprecated ::hsa_executable_symbol_t. */
 typedef struct hsa_code_symbol_s {
   uint64_t handle; /**< opaque */
 } hsa_code_symbol_t;
@@ -2214,7 +2243,7 @@ typedef struct hsa_code_symbol_s {
  * @param symbol_name [in] linker name. Not NULL.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
- * @retval INVALID_SYMBOL_NAME no such symbol.
+ * @retval INVALID_SYMBOL_NAME there is no such symbol.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol(hsa_code_object_t code_object,
@@ -2230,7 +2259,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol(hsa_code_object_t
  * @param symbol_name [in] linker name. Not NULL.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
- * @retval INVALID_SYMBOL_NAME no such symbol.
+ * @retval INVALID_SYMBOL_NAME there is no such symbol.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol_from_name(hsa_code_object_t code_object,
@@ -2239,24 +2268,25 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol_from_name(hsa_cod
                                                                          hsa_code_symbol_t* symbol);
 
 /**
- * Attributes for ::hsa_code_symbol_get_info; the value's type comes first. @deprecated
+ * Attributes for ::hsa_code_symbol_get_info. The value's type comes first. @deprecated
  *
- * Values and meaning are those of ::hsa_executable_symbol_info_t, less what only loading decides.
+ * Values and meanings are those of ::hsa_executable_symbol_info_t, without the attributes that exist only
+ * after loading.
  */
 typedef enum {
   /** ::hsa_symbol_kind_t. */
   HSA_CODE_SYMBOL_INFO_TYPE = 0,
-  /** uint32_t: length of the name, without a NUL. */
+  /** uint32_t: length of the name without a NUL. */
   HSA_CODE_SYMBOL_INFO_NAME_LENGTH = 1,
-  /** char[]: the name, exactly that many bytes, not terminated. */
+  /** char[]: the name, exactly that many bytes, without a NUL. */
   HSA_CODE_SYMBOL_INFO_NAME = 2,
-  /** uint32_t: length of the module's name; 0 with program linkage. */
+  /** uint32_t: length of the module's name; 0 for program linkage. */
   HSA_CODE_SYMBOL_INFO_MODULE_NAME_LENGTH = 3,
   /** char[]: the module's name, exactly that many bytes. */
   HSA_CODE_SYMBOL_INFO_MODULE_NAME = 4,
   /** ::hsa_symbol_linkage_t. */
   HSA_CODE_SYMBOL_INFO_LINKAGE = 5,
-  /** bool: a definition, not just a declaration. */
+  /** bool: the symbol is a definition, not only a declaration. */
   HSA_CODE_SYMBOL_INFO_IS_DEFINITION = 17,
   /** ::hsa_variable_allocation_t of a variable. */
   HSA_CODE_SYMBOL_INFO_VARIABLE_ALLOCATION = 6,
@@ -2282,16 +2312,16 @@ typedef enum {
   HSA_CODE_SYMBOL_INFO_KERNEL_CALL_CONVENTION = 18,
   /** uint32_t: call convention of an indirect function. */
   HSA_CODE_SYMBOL_INFO_INDIRECT_FUNCTION_CALL_CONVENTION = 16,
-  /** uint32_t: work-items per wavefront of a kernel, 32 or 64. AMD; no counterpart in an executable. */
+  /** uint32_t: work-items per wavefront of a kernel, 32 or 64. AMD; executables have no such attribute. */
   HSA_CODE_SYMBOL_INFO_KERNEL_WAVEFRONT_SIZE = 19
 } hsa_code_symbol_info_t;
 
 /**
- * Queries an attribute of a code object's symbol.
+ * Returns an attribute of a code object's symbol.
  *
  * @deprecated ::hsa_executable_symbol_get_info.
  * @param code_symbol [in] symbol.
- * @param attribute [in] what to query.
+ * @param attribute [in] the attribute.
  * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval INVALID_CODE_SYMBOL `code_symbol` is not valid.
  * @retval INVALID_ARGUMENT unknown `attribute` or NULL `value`.
@@ -2305,7 +2335,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_symbol_get_info(hsa_code_symbol_t c
  * @deprecated ::hsa_executable_iterate_agent_symbols.
  * @param code_object [in] code object.
  * @param callback [in] called with the code object, each symbol and `data`. Not NULL.
- * @param data [in] passed through. May be NULL.
+ * @param data [in] argument for the callback. May be NULL.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
  * @retval INVALID_ARGUMENT NULL `callback`. Any other value is the callback's.
  */

@@ -2,14 +2,14 @@
 // Copyright (c) 2026 The Rigel authors
 /**
  * @file
- * Events that the runtime reports to tools: scratch memory coming and going. A tool puts functions of type
- * ::hsa_amd_tool_event into the tools table of hsa_api_trace.h, in its OnLoad.
+ * Events that the runtime reports to tools: allocation and release of scratch memory. In its OnLoad, a tool
+ * stores functions of type ::hsa_amd_tool_event in the tools table of hsa_api_trace.h.
  *
- * The functions run on the thread where it happens, one of the runtime's as a rule, while the queue concerned
- * stands still: be quick, don't wait for the GPU, and don't create or destroy queues. Every start is followed
- * by its end on the same thread. The event and what it points to are valid during the call only. An event
- * whose slot is empty costs nothing. Facts: AMD's public header, and where ROCr's code of August 2025 raises
- * them.
+ * Threads: the functions run on the thread that changes the scratch, usually a thread of the runtime, while
+ * the queue is stopped. They must be short, must not wait for the GPU, and must not create or destroy queues.
+ * The end event follows each start event on the same thread. Lifetime: the event and its data are valid
+ * during the call only. An event without a function in its slot costs nothing. Facts: AMD's public header,
+ * and the places at which ROCr's code of August 2025 raises them.
  */
 #ifndef HSA_RUNTIME_AMD_TOOL_EVENTS_H_
 #define HSA_RUNTIME_AMD_TOOL_EVENTS_H_
@@ -23,10 +23,10 @@
 extern "C" {
 #endif
 
-/** What is special about a piece of scratch; to be combined. */
+/** Properties of scratch memory, combined with bitwise OR. */
 typedef enum {
-  HSA_AMD_EVENT_SCRATCH_ALLOC_FLAG_NONE = 0,            /**< Nothing: it stays with the queue. */
-  HSA_AMD_EVENT_SCRATCH_ALLOC_FLAG_USE_ONCE = (1 << 0), /**< For one dispatch, then taken back. */
+  HSA_AMD_EVENT_SCRATCH_ALLOC_FLAG_NONE = 0,            /**< The queue keeps it. */
+  HSA_AMD_EVENT_SCRATCH_ALLOC_FLAG_USE_ONCE = (1 << 0), /**< For one dispatch only. */
   HSA_AMD_EVENT_SCRATCH_ALLOC_FLAG_ALT = (1 << 1),      /**< The queue's second, alternate scratch. */
 } hsa_amd_event_scratch_alloc_flag_t;
 
@@ -34,68 +34,68 @@ typedef enum {
 typedef enum {
   HSA_AMD_TOOL_EVENT_MIN = 0,                     /**< No event. */
   HSA_AMD_TOOL_EVENT_SCRATCH_ALLOC_START,         /**< A dispatch needs more scratch than its queue has. */
-  HSA_AMD_TOOL_EVENT_SCRATCH_ALLOC_END,           /**< It got it, or didn't: size 0. */
-  HSA_AMD_TOOL_EVENT_SCRATCH_FREE_START,          /**< Scratch is about to be taken from a queue. */
-  HSA_AMD_TOOL_EVENT_SCRATCH_FREE_END,            /**< It has been. */
-  HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_START, /**< Scratch is about to be taken from a running queue. */
-  HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_END,   /**< It has been. */
-  HSA_AMD_TOOL_EVENT_MAX                          /**< One past the last; grows. */
+  HSA_AMD_TOOL_EVENT_SCRATCH_ALLOC_END,           /**< The allocation is over. Size 0: it failed. */
+  HSA_AMD_TOOL_EVENT_SCRATCH_FREE_START,          /**< The runtime is about to take scratch from a queue. */
+  HSA_AMD_TOOL_EVENT_SCRATCH_FREE_END,            /**< The runtime has taken the scratch. */
+  HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_START, /**< Like FREE_START, from a queue that runs. */
+  HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_END,   /**< The runtime has taken the scratch. */
+  HSA_AMD_TOOL_EVENT_MAX                          /**< One past the last; increases. */
 } hsa_amd_tool_event_kind_t;
 
-/** What all events begin with. */
+/** First member of all events. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind; /**< Which it is. */
+  hsa_amd_tool_event_kind_t kind; /**< Kind of the event. */
 } hsa_amd_tool_event_none_t;
 
 /** ::HSA_AMD_TOOL_EVENT_SCRATCH_ALLOC_START. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind;           /**< Which event. */
-  const hsa_queue_t* queue;                 /**< Whose scratch. */
-  hsa_amd_event_scratch_alloc_flag_t flags; /**< What kind of scratch is looked for. */
-  uint64_t dispatch_id;                     /**< Packet index, in the queue, of the dispatch that needs it. */
+  hsa_amd_tool_event_kind_t kind;           /**< Kind of the event. */
+  const hsa_queue_t* queue;                 /**< Queue of the scratch. */
+  hsa_amd_event_scratch_alloc_flag_t flags; /**< Properties of the requested scratch. */
+  uint64_t dispatch_id;                     /**< Index of the dispatch packet in the queue. */
 } hsa_amd_event_scratch_alloc_start_t;
 
 /** ::HSA_AMD_TOOL_EVENT_SCRATCH_ALLOC_END. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind;           /**< Which event. */
-  const hsa_queue_t* queue;                 /**< Whose scratch. */
-  hsa_amd_event_scratch_alloc_flag_t flags; /**< What kind of scratch it got. */
-  uint64_t dispatch_id;                     /**< Packet index, in the queue, of the dispatch that needs it. */
-  size_t size;                              /**< Bytes that the queue now has for it. */
-  size_t num_slots;                         /**< Waves that these are enough for at a time. */
+  hsa_amd_tool_event_kind_t kind;           /**< Kind of the event. */
+  const hsa_queue_t* queue;                 /**< Queue of the scratch. */
+  hsa_amd_event_scratch_alloc_flag_t flags; /**< Properties of the allocated scratch. */
+  uint64_t dispatch_id;                     /**< Index of the dispatch packet in the queue. */
+  size_t size;                              /**< Bytes of scratch that the queue has. */
+  size_t num_slots;                         /**< Number of concurrent waves with scratch. */
 } hsa_amd_event_scratch_alloc_end_t;
 
 /** ::HSA_AMD_TOOL_EVENT_SCRATCH_FREE_START. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind;           /**< Which event. */
-  const hsa_queue_t* queue;                 /**< Whose scratch. */
-  hsa_amd_event_scratch_alloc_flag_t flags; /**< What kind of scratch goes. */
+  hsa_amd_tool_event_kind_t kind;           /**< Kind of the event. */
+  const hsa_queue_t* queue;                 /**< Queue of the scratch. */
+  hsa_amd_event_scratch_alloc_flag_t flags; /**< Properties of the scratch. */
 } hsa_amd_event_scratch_free_start_t;
 
 /** ::HSA_AMD_TOOL_EVENT_SCRATCH_FREE_END. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind;           /**< Which event. */
-  const hsa_queue_t* queue;                 /**< Whose scratch. */
-  hsa_amd_event_scratch_alloc_flag_t flags; /**< What kind of scratch went. */
+  hsa_amd_tool_event_kind_t kind;           /**< Kind of the event. */
+  const hsa_queue_t* queue;                 /**< Queue of the scratch. */
+  hsa_amd_event_scratch_alloc_flag_t flags; /**< Properties of the scratch. */
 } hsa_amd_event_scratch_free_end_t;
 
 /** ::HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_START. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind;           /**< Which event. */
-  const hsa_queue_t* queue;                 /**< Whose scratch. */
-  hsa_amd_event_scratch_alloc_flag_t flags; /**< What kind of scratch goes. */
+  hsa_amd_tool_event_kind_t kind;           /**< Kind of the event. */
+  const hsa_queue_t* queue;                 /**< Queue of the scratch. */
+  hsa_amd_event_scratch_alloc_flag_t flags; /**< Properties of the scratch. */
 } hsa_amd_event_scratch_async_reclaim_start_t;
 
 /** ::HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_END. */
 typedef struct {
-  hsa_amd_tool_event_kind_t kind;           /**< Which event. */
-  const hsa_queue_t* queue;                 /**< Whose scratch. */
-  hsa_amd_event_scratch_alloc_flag_t flags; /**< What kind of scratch went. */
+  hsa_amd_tool_event_kind_t kind;           /**< Kind of the event. */
+  const hsa_queue_t* queue;                 /**< Queue of the scratch. */
+  hsa_amd_event_scratch_alloc_flag_t flags; /**< Properties of the scratch. */
 } hsa_amd_event_scratch_async_reclaim_end_t;
 
-/** An event: read the kind through @ref none, then use the member that belongs to it. */
+/** An event: read the kind through @ref none, then use the member of that kind. */
 typedef union {
-  const hsa_amd_tool_event_none_t* none;                                          /**< Any. */
+  const hsa_amd_tool_event_none_t* none;                                          /**< Any kind. */
   const hsa_amd_event_scratch_alloc_start_t* scratch_alloc_start;                 /**< ALLOC_START. */
   const hsa_amd_event_scratch_alloc_end_t* scratch_alloc_end;                     /**< ALLOC_END. */
   const hsa_amd_event_scratch_free_start_t* scratch_free_start;                   /**< FREE_START. */
@@ -106,8 +106,8 @@ typedef union {
 
 /** A tool's function for events.
  *
- * @param[in] event The event, of the kind that its slot in the table is for.
- * @return HSA_STATUS_SUCCESS. Anything else is logged and has no effect. */
+ * @param[in] event The event, of the kind of its slot in the table.
+ * @return HSA_STATUS_SUCCESS. The runtime logs any other status and continues. */
 typedef hsa_status_t (*hsa_amd_tool_event)(hsa_amd_tool_event_t event);
 
 #ifdef __cplusplus

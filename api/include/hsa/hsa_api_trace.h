@@ -2,28 +2,29 @@
 
 /**
  * @file
- * The ABI between the runtime and tools: tables of function pointers that tools may read and replace, and the
- * functions by which a tool sees the packets of a queue. C++11 and later; nothing here is for C.
+ * The ABI between the runtime and tools: tables of function pointers that tools may read and replace, and
+ * functions by which a tool receives the packets of a queue. C++11 and later only.
  *
- * **How a tool gets the tables.** The runtime loads each library that HSA_TOOLS_LIB or its configuration
- * names, during the first hsa_init, and calls the library's
+ * **How a tool receives the tables.** During the first hsa_init, the runtime loads each library that
+ * HSA_TOOLS_LIB or its configuration names, and calls the library's
  *
  * @code
  * extern "C" bool OnLoad(void* table, uint64_t runtime_version, uint64_t failed_tool_count,
  *                        const char* const* failed_tool_names);
  * @endcode
  *
- * with an ::HsaApiTable, its major version, and the names of the libraries that could not be loaded so far.
- * The table belongs to the runtime and stays valid until `extern "C" void OnUnload()` has returned, which the
- * runtime calls at the last hsa_shut_down, last tool first. An OnLoad that returns false gives the tool up.
+ * The arguments are an ::HsaApiTable, its major version, and the names of the libraries that could not be
+ * loaded so far. The runtime owns the table, which is valid until `extern "C" void OnUnload()` has returned.
+ * The last hsa_shut_down calls OnUnload, of the last tool first. If OnLoad returns false, the runtime
+ * restores the entries and does not use the tool.
  *
- * **What a tool does with them.** It keeps a copy of the entries it wants to call (::copyTables) and stores
- * its own functions in the runtime's table. From then on every call of the API, from the application or
- * another tool, goes to the last function stored. Entries may be replaced in OnLoad, when nobody else is
- * using the tables; later there is no order between a replaced entry and calls under way. A replaced entry
- * must be put back or stay callable for as long as the process can call the API.
+ * **How a tool uses them.** It copies the entries that it wants to call (::copyTables) and stores its
+ * functions in the runtime's table. Each later call of the API, by the application or another tool, calls the
+ * function that was stored last. OnLoad may replace entries, because no other thread uses the tables then.
+ * Later, a replaced entry and running calls have no order. The tool must restore a replaced entry, or keep
+ * its function callable while the process can call the API.
  *
- * **Versions.** Every table begins with an ::ApiTableVersion. See hsa_api_trace_version.h.
+ * **Versions.** Every table starts with an ::ApiTableVersion. See hsa_api_trace_version.h.
  */
 
 #ifndef HSA_RUNTIME_INC_HSA_API_TRACE_H
@@ -45,14 +46,14 @@
 #include "hsa_ext_image.h"
 #include "hsa_ven_amd_pc_sampling.h"
 
-/** @name Seeing and changing the packets of a queue
+/** @name Receiving and changing the packets of a queue
  *
- *  The three functions are not exported: they are called through ::AmdExtTable. The rules of hsa.h hold.
+ *  The library does not export these functions: call them through ::AmdExtTable. The rules of hsa.h apply.
  *
- *  Packets that the application puts in an intercepted queue pass through the handlers registered for it, the
- * last registered first, and then to the hardware queue behind it. Handlers run in whichever thread rings the
- * doorbell, one thread at a time for each queue, before the packets can execute; for doorbells rung by a
- * device, in a thread of the runtime. A handler must not put packets in the queue that it is called for.
+ *  Packets of an intercepted queue pass through its handlers, the last registered first, and then to the
+ *  hardware queue. Handlers run before the packets can execute, on the thread that rings the doorbell, on one
+ *  thread at a time per queue. If a device rings the doorbell, they run on a thread of the runtime. A handler
+ *  must not submit packets to its queue.
  *  @{ */
 
 /** Value of amd_aql_intercept_marker_t::format. */
@@ -61,19 +62,19 @@ const uint32_t AMD_AQL_FORMAT_INTERCEPT_MARKER = 0xFE;
 struct amd_aql_intercept_marker_s;
 
 /**
- * Called when the place of a packet in the hardware queue has become known, and before the packet can
- * execute. Runs where handlers run.
+ * Called when the index of a packet in the hardware queue is known, before the packet can execute. Runs like
+ * a handler.
  *
- * @param packet [in] the marker that stood before the packet. Valid during the call.
- * @param queue [in] the hardware queue. Not for putting packets in.
+ * @param packet [in] the marker that preceded the packet. Valid during the call.
+ * @param queue [in] the hardware queue. Do not submit packets to it.
  * @param packet_id [in] index in `queue` of the packet that follows the marker.
  */
 typedef void (*amd_intercept_marker_handler)(const struct amd_aql_intercept_marker_s* packet,
                                              hsa_queue_t* queue, uint64_t packet_id);
 
 /**
- * A packet that a handler writes directly before another one in order to learn where that one goes. It takes
- * no slot in the hardware queue. Handlers that it passes through must keep it where it is. 64 bytes.
+ * A packet that a handler writes directly before another packet, to receive the other packet's index. It
+ * occupies no slot in the hardware queue. Handlers that receive it must keep its position. 64 bytes.
  */
 typedef struct amd_aql_intercept_marker_s {
   /** AQL header of type HSA_PACKET_TYPE_VENDOR_SPECIFIC. */
@@ -92,14 +93,14 @@ typedef struct amd_aql_intercept_marker_s {
   uint32_t reserved1;
   amd_intercept_marker_handler callback;
 #endif
-  /** For the tool. */
+  /** Data of the tool. */
   uint64_t user_data[6];
 } amd_aql_intercept_marker_t;
 
 /**
- * Hands packets on to the next handler, or to the hardware queue after the last. A handler may call it any
- * number of times, with other packets than it got; packets that it does not hand on are dropped. Valid during
- * the handler's call, in its thread.
+ * Forwards packets to the next handler, or after the last handler to the hardware queue. A handler may call
+ * it any number of times, also with packets that it did not receive. Packets that it does not forward are
+ * dropped. Valid during the handler's call, on its thread.
  *
  * @param pkts [in] packets of 64 bytes. Copied before the function returns.
  * @param pkt_count [in] number of packets.
@@ -107,24 +108,24 @@ typedef struct amd_aql_intercept_marker_s {
 typedef void (*hsa_amd_queue_intercept_packet_writer)(const void* pkts, uint64_t pkt_count);
 
 /**
- * Sees packets on their way to the hardware queue.
+ * Receives packets before the hardware queue.
  *
  * @param pkts [in] packets of 64 bytes. Valid during the call.
  * @param pkt_count [in] number of packets, at least 1.
- * @param user_pkt_index [in] index, in the application's queue, of the packet that these came from.
- * @param data [in] what was given at registration.
- * @param writer [in] hands packets on.
+ * @param user_pkt_index [in] index, in the application's queue, of the packet from which these originate.
+ * @param data [in] argument of ::hsa_amd_queue_intercept_register.
+ * @param writer [in] forwards packets.
  */
 typedef void (*hsa_amd_queue_intercept_handler)(const void* pkts, uint64_t pkt_count, uint64_t user_pkt_index,
                                                 void* data, hsa_amd_queue_intercept_packet_writer writer);
 
 /**
- * Adds a handler to a queue. It cannot be removed and lives as long as the queue. Not to be called while
- * packets are being submitted to `queue`: register directly after creating it.
+ * Adds a handler to a queue. It cannot be removed and exists as long as the queue. Do not call it while
+ * packets are submitted to `queue`: register directly after creating the queue.
  *
  * @param queue [in] from ::hsa_amd_queue_intercept_create.
  * @param callback [in] the handler. Not NULL.
- * @param user_data [in] passed to the handler. May be NULL.
+ * @param user_data [in] argument for the handler. May be NULL.
  * @retval INVALID_QUEUE `queue` cannot be intercepted.
  * @retval INVALID_ARGUMENT `callback` is NULL.
  */
@@ -132,18 +133,18 @@ hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t* queue, hsa_amd_queue_
                                               void* user_data);
 
 /**
- * Creates a queue whose packets can be intercepted, with a hardware queue of the same size behind it.
- * Parameters and statuses are those of hsa_queue_create, and so is the way to destroy it.
+ * Creates a queue whose packets can be intercepted, and a hardware queue of the same size. Parameters,
+ * statuses and destruction are those of hsa_queue_create.
  *
  * @param agent_handle [in] agent that executes the packets.
- * @param size [in] number of packets, a power of two, at least 4.
+ * @param size [in] number of packets, a power of two; at least 4 for ROCr.
  * @param type [in] kind of queue.
- * @param callback [in] told about errors, asynchronously. May be NULL.
- * @param data [in] passed to `callback`. May be NULL.
+ * @param callback [in] receives errors, asynchronously. May be NULL.
+ * @param data [in] argument for `callback`. May be NULL.
  * @param private_segment_size [in] hint: bytes of scratch for each work-item; UINT32_MAX: none.
  * @param group_segment_size [in] hint: bytes of group memory for each work-group; UINT32_MAX: none.
  * @param queue [out] the new queue. Not NULL.
- * @retval INVALID_ARGUMENT `size` is less than 3, or as for hsa_queue_create.
+ * @retval INVALID_ARGUMENT as for hsa_queue_create. (ROCr also rejects a `size` below 3.)
  */
 hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent_handle, uint32_t size, hsa_queue_type32_t type,
                                             void (*callback)(hsa_status_t status, hsa_queue_t* source,
@@ -152,48 +153,48 @@ hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent_handle, uint32_t s
                                             uint32_t group_segment_size, hsa_queue_t** queue);
 
 /**
- * Told about queues that the runtime creates for itself, for copies and the like.
+ * Receives queues that the runtime creates for its own use, such as copies.
  *
  * @param queue [in] the new queue. It can be intercepted.
- * @param agent [in] its agent.
- * @param data [in] what was given at registration.
+ * @param agent [in] agent of the queue.
+ * @param data [in] argument of ::hsa_amd_runtime_queue_create_register.
  */
 typedef void (*hsa_amd_runtime_queue_notifier)(const hsa_queue_t* queue, hsa_agent_t agent, void* data);
 
 /**
- * Asks to be told about queues that the runtime creates for itself. Queues made before are not reported. One
- * notifier in a process, until the last hsa_shut_down.
+ * Registers a notifier for queues that the runtime creates for its own use. It does not receive earlier
+ * queues. A process can have one notifier, until the last hsa_shut_down.
  *
- * @param callback [in] called in the thread that needs the queue, before its first packet.
- * @param user_data [in] passed to `callback`. May be NULL.
- * @retval HSA_STATUS_ERROR there is a notifier already.
+ * @param callback [in] called on the thread that needs the queue, before its first packet.
+ * @param user_data [in] argument for `callback`. May be NULL.
+ * @retval HSA_STATUS_ERROR a notifier is already registered.
  */
 hsa_status_t hsa_amd_runtime_queue_create_register(hsa_amd_runtime_queue_notifier callback, void* user_data);
 /** @} */
 
 /** @name Tables
  *
- *  An entry `hsa_x_fn` is what a call of hsa_x goes to, and has its type. Entries are only ever appended;
- * where an entry had to be put elsewhere the table's major version grew. No entry of a table made by the
- * runtime is NULL.
+ *  An entry `hsa_x_fn` is the function that a call of hsa_x calls, and has its type. New entries are appended
+ *  only. A change of position increments the table's major version. The runtime's tables have no NULL
+ *  entries.
  *  @{ */
 
 /** First member of every table. */
 struct ApiTableVersion {
-  /** Layout. 0: the table must not be used. */
+  /** Layout. 0: do not use the table. */
   uint32_t major_id;
-  /** Size of the table in bytes, this structure included: entries beyond it do not exist. */
+  /** Size of the table in bytes, including this structure. Entries beyond it do not exist. */
   uint32_t minor_id;
-  /** Additions to the layout. */
+  /** Counter of additions to the layout. */
   uint32_t step_id;
   /** Must be 0. */
   uint32_t reserved;
 };
 
 /**
- * Callbacks from the runtime to tools, about scratch; see hsa_amd_tool.h. The other way round than the other
- * tables: NULL entries are not called. They run in the thread that serves the queue's requests, with the
- * queue stopped: they must not wait for it.
+ * Callbacks of tools, which receive scratch events; see hsa_amd_tool.h. In contrast to other tables, the
+ * runtime calls the entries, and NULL entries are not called. They run on the thread that handles the queue's
+ * requests while the queue is stopped: they must not wait for the queue.
  */
 struct ToolsApiTable {
   /** Version and size. */
@@ -207,9 +208,9 @@ struct ToolsApiTable {
   hsa_amd_tool_event hsa_amd_tool_scratch_event_free_start_fn;
   /** After scratch was freed. */
   hsa_amd_tool_event hsa_amd_tool_scratch_event_free_end_fn;
-  /** Before scratch is taken back from a queue that did not ask for it. */
+  /** Before the runtime reclaims scratch from a queue that did not request it. */
   hsa_amd_tool_event hsa_amd_tool_scratch_event_async_reclaim_start_fn;
-  /** After that. */
+  /** After the reclaim. */
   hsa_amd_tool_event hsa_amd_tool_scratch_event_async_reclaim_end_fn;
 };
 
@@ -313,7 +314,7 @@ struct AmdExtTable {
   decltype(hsa_amd_ipc_signal_create)* hsa_amd_ipc_signal_create_fn;
   decltype(hsa_amd_ipc_signal_attach)* hsa_amd_ipc_signal_attach_fn;
 
-  // Events, intercepted queues (declared above), what came one by one.
+  // Events, intercepted queues (declared above) and other functions.
   decltype(hsa_amd_register_system_event_handler)* hsa_amd_register_system_event_handler_fn;
   decltype(hsa_amd_queue_intercept_create)* hsa_amd_queue_intercept_create_fn;
   decltype(hsa_amd_queue_intercept_register)* hsa_amd_queue_intercept_register_fn;
@@ -350,7 +351,7 @@ struct AmdExtTable {
   decltype(hsa_amd_vmem_retain_alloc_handle)* hsa_amd_vmem_retain_alloc_handle_fn;
   decltype(hsa_amd_vmem_get_alloc_properties_from_handle)* hsa_amd_vmem_get_alloc_properties_from_handle_fn;
 
-  // Added one by one.
+  // Later additions.
   decltype(hsa_amd_agent_set_async_scratch_limit)* hsa_amd_agent_set_async_scratch_limit_fn;
   decltype(hsa_amd_queue_get_info)* hsa_amd_queue_get_info_fn;
   decltype(hsa_amd_vmem_address_reserve_align)* hsa_amd_vmem_address_reserve_align_fn;
@@ -359,7 +360,7 @@ struct AmdExtTable {
   decltype(hsa_amd_memory_get_preferred_copy_engine)* hsa_amd_memory_get_preferred_copy_engine_fn;
   decltype(hsa_amd_portable_export_dmabuf_v2)* hsa_amd_portable_export_dmabuf_v2_fn;
 
-  // ROCm 7: files, queues by descriptors, batches, what other nodes and graphics APIs share.
+  // ROCm 7: files, queues by descriptors, batches, sharing with other nodes and graphics APIs.
   decltype(hsa_amd_ais_file_write)* hsa_amd_ais_file_write_fn;
   decltype(hsa_amd_ais_file_read)* hsa_amd_ais_file_read_fn;
   decltype(hsa_amd_counted_queue_acquire)* hsa_amd_counted_queue_acquire_fn;
@@ -381,8 +382,8 @@ struct AmdExtTable {
 };
 
 /**
- * Functions of hsa.h. Functions whose name ends in _acquire, _release or _acq_rel have no entries: they are
- * other names of _scacquire, _screlease and _scacq_screl.
+ * Functions of hsa.h. Functions whose names end in _acquire, _release or _acq_rel have no entries: they are
+ * aliases of _scacquire, _screlease and _scacq_screl.
  */
 struct CoreApiTable {
   /** Version and size. */
@@ -500,7 +501,7 @@ struct CoreApiTable {
   // Statuses.
   decltype(hsa_status_string)* hsa_status_string_fn;
 
-  // From here on: added by HSA 1.1. Extensions and caches.
+  // Added by HSA 1.1, like the following. Extensions and caches.
   decltype(hsa_extension_get_name)* hsa_extension_get_name_fn;
   decltype(hsa_system_major_extension_supported)* hsa_system_major_extension_supported_fn;
   decltype(hsa_system_get_major_extension_table)* hsa_system_get_major_extension_table_fn;
@@ -540,7 +541,7 @@ struct CoreApiTable {
   decltype(hsa_executable_iterate_program_symbols)* hsa_executable_iterate_program_symbols_fn;
 };
 
-/** All tables. What OnLoad gets. */
+/** All tables; the argument of OnLoad. */
 struct HsaApiTable {
   /** Version and size of this structure. */
   ApiTableVersion version;
@@ -560,11 +561,11 @@ struct HsaApiTable {
 };
 
 /**
- * Room for one of each table, with `root` pointing at the others, versions as of this header and all entries
- * NULL. A copy's root still points into the original: use ::copyTables.
+ * Storage for one of each table, with `root` pointing to the others, versions of this header and all entries
+ * NULL. The root of a copy still points into the original: use ::copyTables.
  */
 struct HsaApiTableContainer {
-  /** Points at the tables that follow. */
+  /** Points to the tables that follow. */
   HsaApiTable root;
   /** `root.core_`. */
   CoreApiTable core;
@@ -610,8 +611,8 @@ struct HsaApiTableContainer {
 
 /** @name Copying tables
  *
- *  What a tool keeps of the runtime's tables. None of these allocates, and none may run while somebody writes
- *  to the tables concerned.
+ * Functions with which a tool copies the runtime's tables. They do not allocate. They must not run while a
+ * thread writes to these tables.
  *  @{ */
 
 /** The smaller of two sizes. */
@@ -623,10 +624,10 @@ static inline uint32_t Min(const uint32_t a, const uint32_t b) {
  * Copies the entries of a table, but not its version.
  *
  * @param dest [out] table of at least `size` bytes.
- * @param src [in] table of at least `size` bytes and the same layout. The same table or one that does not
- *   overlap.
- * @param size [in] bytes of the table, version included. Without room for more than a version nothing is
- *   copied.
+ * @param src [in] table of at least `size` bytes and the same layout. Either the same table, or one that does
+ *   not overlap.
+ * @param size [in] bytes of the table, including the version. If it is at most the size of a version, nothing
+ *   is copied.
  */
 static inline void copyApi(void* dest, const void* src, size_t size) {
   if (size <= sizeof(ApiTableVersion) || dest == src) return;
@@ -635,12 +636,12 @@ static inline void copyApi(void* dest, const void* src, size_t size) {
 }
 
 /**
- * Copies a table as far as both sides have it. Afterwards the version of `dest` has the smaller of the two
- * sizes and the step of `src`; entries beyond that size are left as they were. If the layouts differ, or a
- * size cannot even hold a version, nothing is copied and major, minor and step of `dest` become 0.
+ * Copies the entries that two tables have in common. Afterwards the version of `dest` has the smaller of the
+ * two sizes and the step of `src`. Entries beyond that size do not change. If the layouts differ, or a size
+ * is smaller than a version, the function copies nothing and sets major, minor and step of `dest` to 0.
  *
  * @param dest [in,out] version of the table to copy to, filled in. Not NULL.
- * @param src [in] version of the table to copy from. NULL counts as a layout that differs.
+ * @param src [in] version of the table to copy from. NULL counts as a different layout.
  */
 static inline void copyElement(ApiTableVersion* dest, const ApiTableVersion* src) {
   const uint32_t size = src != nullptr ? Min(dest->minor_id, src->minor_id) : 0;
@@ -656,30 +657,30 @@ static inline void copyElement(ApiTableVersion* dest, const ApiTableVersion* src
 }
 
 /**
- * ::copyElement for one child of a root table. Looks at the child's pointer only if both roots, whose smaller
- * size is in `dest`, are long enough to have it. A child that `dest` has no room for is skipped.
+ * Copies one child of a root table like ::copyElement. Reads the child's pointer only if both roots contain
+ * it: `dest` has the smaller size of the two. Skips a child if `dest` has no table for it.
  *
  * @param src [in] root to copy from.
  * @param dest [in,out] root to copy to.
  * @param child [in] member to copy.
- * @param offset [in] where it lies, in bytes.
+ * @param offset [in] offset of the member, bytes.
  */
 template <typename Table>
 static inline void copyChildTable(const HsaApiTable* src, HsaApiTable* dest, Table* HsaApiTable::*child,
                                   size_t offset) {
   if (dest->version.minor_id < offset + sizeof(Table*) || dest->*child == nullptr) return;
-  // Tables may be shorter than their type here: only the version is certain to exist.
+  // Tables may be shorter than their type here: only the version certainly exists.
   copyElement(reinterpret_cast<ApiTableVersion*>(dest->*child),
               reinterpret_cast<const ApiTableVersion*>(src->*child));
 }
 
 /**
- * Copies all tables that both sides have, each as ::copyElement does. Roots: if their layouts differ, major,
- * minor and step of
- * `dest` become 0 and no child is touched; otherwise `dest` gets the smaller size and the step of `src`.
+ * Copies all tables that both roots have, each like ::copyElement. If the layouts of the roots differ, major,
+ * minor and step of `dest` become 0 and no child changes. Otherwise `dest` has the smaller size and the step
+ * of `src` afterwards.
  *
- * @param src [in] usually the table that OnLoad got. Not NULL.
- * @param dest [in,out] usually HsaApiTableContainer::root: versions filled in, pointers set. Not NULL.
+ * @param src [in] usually the table that OnLoad received. Not NULL.
+ * @param dest [in,out] usually HsaApiTableContainer::root, with versions and pointers. Not NULL.
  */
 static inline void copyTables(const HsaApiTable* src, HsaApiTable* dest) {
   if (dest->version.major_id != src->version.major_id) {

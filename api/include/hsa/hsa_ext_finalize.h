@@ -2,13 +2,13 @@
 
 /**
  * @file
- * HSA extension "finalizer", version 1: programs made of HSAIL modules, compiled to code objects at run time
- * (HSA Runtime Programmer's Reference Manual 1.1, "Finalizer"). No compiler emits HSAIL any more, and this
- * runtime has no finalizer: the functions are exported for the programs that link them and return an error
- * status; hsa_system_major_extension_supported tells the truth about the extension. What follows is the
- * contract of whoever provides it.
+ * HSA extension "finalizer", version 1: programs of HSAIL modules, compiled to code objects at run time (HSA
+ * Runtime Programmer's Reference Manual 1.1, "Finalizer"). No compiler emits HSAIL, and this runtime has no
+ * finalizer. The functions are exported for programs that link them, and return an error status.
+ * hsa_system_major_extension_supported reports that the extension is not supported. This header describes the
+ * contract of a finalizer.
  *
- * The rules of hsa.h hold, except that calls for one program must not overlap.
+ * The rules of hsa.h apply, except that calls for one program must not overlap.
  */
 
 #ifndef HSA_RUNTIME_INC_HSA_EXT_FINALIZE_H_
@@ -34,19 +34,19 @@ typedef struct BrigModuleHeader* BrigModule_t;
 
 /** Statuses that the extension adds to ::hsa_status_t. */
 enum {
-  /** The handle is not that of a program. */
+  /** The handle is not a program. */
   HSA_EXT_STATUS_ERROR_INVALID_PROGRAM = 0x2000,
   /** The module is not valid BRIG. */
   HSA_EXT_STATUS_ERROR_INVALID_MODULE = 0x2001,
   /** Machine model or profile of module and program differ. */
   HSA_EXT_STATUS_ERROR_INCOMPATIBLE_MODULE = 0x2002,
-  /** The program has this module already. */
+  /** The program already contains the module. */
   HSA_EXT_STATUS_ERROR_MODULE_ALREADY_INCLUDED = 0x2003,
-  /** Two modules disagree about a symbol. */
+  /** Two modules have different declarations of a symbol. */
   HSA_EXT_STATUS_ERROR_SYMBOL_MISMATCH = 0x2004,
   /** A kernel or indirect function could not be compiled. */
   HSA_EXT_STATUS_ERROR_FINALIZATION_FAILED = 0x2005,
-  /** A control directive in the code contradicts one from the application, or one in code that it calls. */
+  /** A control directive in the code contradicts a directive of the application or of called code. */
   HSA_EXT_STATUS_ERROR_DIRECTIVE_MISMATCH = 0x2006
 };
 
@@ -64,8 +64,8 @@ typedef struct hsa_ext_program_s {
  *
  * @param machine_model [in] machine model of its modules.
  * @param profile [in] profile of its modules.
- * @param default_float_rounding_mode [in] rounding mode of modules that leave it open.
- * @param options [in] vendor's options, a null-terminated string. May be NULL.
+ * @param default_float_rounding_mode [in] rounding mode of modules that do not specify one.
+ * @param options [in] options of the vendor, a null-terminated string. May be NULL.
  * @param program [out] the program. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_ARGUMENT `program` is NULL, or another argument has no valid value.
@@ -75,7 +75,7 @@ hsa_status_t HSA_API hsa_ext_program_create(hsa_machine_model_t machine_model, h
                                             const char* options, hsa_ext_program_t* program);
 
 /**
- * Destroys a program. Code objects made from it live on; modules may be freed afterwards.
+ * Destroys a program. Code objects made from it remain valid; modules may be freed afterwards.
  *
  * @param program [in] the program.
  * @retval HSA_EXT_STATUS_ERROR_INVALID_PROGRAM
@@ -83,12 +83,12 @@ hsa_status_t HSA_API hsa_ext_program_create(hsa_machine_model_t machine_model, h
 hsa_status_t HSA_API hsa_ext_program_destroy(hsa_ext_program_t program);
 
 /**
- * Adds a module to a program, once. It is not copied: the application owns it and keeps it unchanged until
- * the program is destroyed.
+ * Adds a module to a program, once. The program does not copy it. The application owns the module and keeps
+ * it unchanged until the program is destroyed.
  *
  * @param program [in] the program.
- * @param module [in] a module of the program's machine model and profile, and of its rounding mode if it
- *        names one.
+ * @param module [in] a module with the program's machine model and profile, and with its rounding mode if the
+ *   module specifies one.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval HSA_EXT_STATUS_ERROR_INVALID_PROGRAM
  * @retval HSA_EXT_STATUS_ERROR_INVALID_MODULE
@@ -99,12 +99,12 @@ hsa_status_t HSA_API hsa_ext_program_destroy(hsa_ext_program_t program);
 hsa_status_t HSA_API hsa_ext_program_add_module(hsa_ext_program_t program, hsa_ext_module_t module);
 
 /**
- * Calls back for every module of a program, in the calling thread.
+ * Calls a function for every module of a program, in the calling thread.
  *
  * @param program [in] the program.
- * @param callback [in] gets the program, a module and `data`. Any status but HSA_STATUS_SUCCESS ends the
- *        iteration and is returned. Not NULL.
- * @param data [in] passed to `callback`. May be NULL.
+ * @param callback [in] receives the program, a module and `data`. A status other than HSA_STATUS_SUCCESS ends
+ *   the iteration, and the function returns it. Not NULL.
+ * @param data [in] argument for `callback`. May be NULL.
  * @retval HSA_EXT_STATUS_ERROR_INVALID_PROGRAM
  * @retval INVALID_ARGUMENT `callback` is NULL.
  */
@@ -112,7 +112,7 @@ hsa_status_t HSA_API hsa_ext_program_iterate_modules(
     hsa_ext_program_t program,
     hsa_status_t (*callback)(hsa_ext_program_t program, hsa_ext_module_t module, void* data), void* data);
 
-/** What can be asked about a program: the values that it was created with. */
+/** Attributes of a program: the values of its creation. */
 typedef enum {
   /** Type ::hsa_machine_model_t. */
   HSA_EXT_PROGRAM_INFO_MACHINE_MODEL = 0,
@@ -123,44 +123,44 @@ typedef enum {
 } hsa_ext_program_info_t;
 
 /**
- * Tells something about a program.
+ * Returns an attribute of a program.
  *
  * @param program [in] the program.
- * @param attribute [in] what is asked.
- * @param value [out] room for a value of the attribute's type. Not NULL.
+ * @param attribute [in] the attribute.
+ * @param value [out] buffer of the attribute's type. Not NULL.
  * @retval HSA_EXT_STATUS_ERROR_INVALID_PROGRAM
- * @retval INVALID_ARGUMENT `value` is NULL, or there is no such attribute.
+ * @retval INVALID_ARGUMENT `value` is NULL, or `attribute` is unknown.
  */
 hsa_status_t HSA_API hsa_ext_program_get_info(hsa_ext_program_t program, hsa_ext_program_info_t attribute,
                                               void* value);
 
-/** Call conventions with a meaning of their own; others are numbers from 0 up. */
+/** Call conventions with a special meaning; others are numbers from 0. */
 typedef enum {
   /** The finalizer chooses. */
   HSA_EXT_FINALIZER_CALL_CONVENTION_AUTO = -1
 } hsa_ext_finalizer_call_convention_t;
 
 /**
- * Promises about every dispatch of the kernels in a program. A member counts if the bit that BRIG gives to
- * its directive is set in `control_directives_mask`, and must be 0 otherwise. Where the code has the same
- * directive, the values must agree, except as said below. 144 bytes.
+ * Promises about every dispatch of the kernels in a program. A member applies if the bit of its BRIG
+ * directive is set in `control_directives_mask`; otherwise it must be 0. If the code has the same directive,
+ * the values must be equal, with the exceptions below. 144 bytes.
  */
 typedef struct hsa_ext_control_directives_s {
-  /** Which members count: one bit for each BrigControlDirective. */
+  /** Members that apply: one bit for each BrigControlDirective. */
   uint64_t control_directives_mask;
-  /** Exceptions that stop a wave, one bit for each of BRIG's. Added to those that the code names. */
+  /** Exceptions that stop a wave, one bit for each of BRIG's. Combined with those of the code. */
   uint16_t break_exceptions_mask;
-  /** Exceptions that are recorded. Added to those that the code names. */
+  /** Exceptions that are recorded. Combined with those of the code. */
   uint16_t detect_exceptions_mask;
-  /** Most bytes of group memory that a dispatch adds. */
+  /** Maximum bytes of group memory that a dispatch adds. */
   uint32_t max_dynamic_group_size;
   /**
-   * Most work-items in a grid; at least the product of `required_grid_size`. May be less than the code says.
+   * Maximum work-items of a grid; at least the product of `required_grid_size`. May be less than in the code.
    */
   uint64_t max_flat_grid_size;
   /**
-   * Most work-items in a work-group; at least the product of `required_workgroup_size`. May be less than the
-   * code says.
+   * Maximum work-items of a work-group; at least the product of `required_workgroup_size`. May be less than
+   * in the code.
    */
   uint32_t max_flat_workgroup_size;
   /** Must be 0. */
@@ -169,25 +169,25 @@ typedef struct hsa_ext_control_directives_s {
   uint64_t required_grid_size[3];
   /** Exact size of work-groups, in work-items; no dimension is 0. */
   hsa_dim3_t required_workgroup_size;
-  /** Number of dimensions: 1, 2 or 3. The sizes above must fit it. */
+  /** Number of dimensions: 1, 2 or 3. The sizes above must match it. */
   uint8_t required_dim;
   /** Must be 0. */
   uint8_t reserved2[75];
 } hsa_ext_control_directives_t;
 
 /**
- * Compiles all kernels and indirect functions of a program. Whatever they call must be defined in one of its
- * modules; variables, and kernels and indirect functions whose address is taken, need only be declared.
+ * Compiles all kernels and indirect functions of a program. A module of the program must define each function
+ * that they call. Variables, and kernels and indirect functions whose address is taken, may be declared only.
  *
  * @param program [in] the program.
  * @param isa [in] instruction set to compile for.
  * @param call_convention [in] ::HSA_EXT_FINALIZER_CALL_CONVENTION_AUTO, or less than
  *        HSA_ISA_INFO_CALL_CONVENTION_COUNT of `isa`.
  * @param control_directives [in] promises about dispatches.
- * @param options [in] vendor's options, a null-terminated string. May be NULL.
+ * @param options [in] options of the vendor, a null-terminated string. May be NULL.
  * @param code_object_type [in] kind of code object.
- * @param code_object [out] the new code object; the application destroys it. Needs neither program nor
- *        modules. Not NULL.
+ * @param code_object [out] the new code object, independent of the program and its modules. The application
+ *   destroys it. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval HSA_EXT_STATUS_ERROR_INVALID_PROGRAM
  * @retval INVALID_ISA `isa` is not valid.
@@ -203,7 +203,7 @@ hsa_status_t HSA_API hsa_ext_program_finalize(hsa_ext_program_t program, hsa_isa
 /** This header has the function table of version 1.00. */
 #define hsa_ext_finalizer_1_00
 
-/** Functions of the extension, as hsa_system_get_major_extension_table fills them in. */
+/** Functions of the extension, for hsa_system_get_major_extension_table. */
 typedef struct hsa_ext_finalizer_1_00_pfn_s {
   /** See the function of this name. */
   hsa_status_t (*hsa_ext_program_create)(hsa_machine_model_t machine_model, hsa_profile_t profile,

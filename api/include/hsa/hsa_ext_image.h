@@ -3,24 +3,23 @@
 /**
  * @file
  * HSA extension "images", version 1: images and samplers that kernels access through special instructions.
- * HSA Runtime Programmer's Reference Manual 1.2, chapter 3 ("PRM"); what formats, geometries and modes mean
- * is defined in the HSA Programmer's Reference Manual, chapter 7 ("HSAIL PRM").
+ * HSA Runtime Programmer's Reference Manual 1.2, chapter 3 ("PRM"). The HSA Programmer's Reference Manual,
+ * chapter 7 ("HSAIL PRM") defines formats, geometries and modes.
  *
- * The rules of hsa.h hold, and these:
+ * The rules of hsa.h apply, and these:
  *
- *  - An image handle is an agent's view of image data, memory that the application allocates and owns, as
- *    large and aligned as the agent asks (::hsa_ext_image_data_get_info). Creating, destroying or copying a
- *    handle changes no data. The data must outlive the handles.
- *  - Image and sampler handles belong to the agent that they were created for. Kernels find them in their
- *    arguments.
- *  - Copy, import, export and clear have finished when they return. They do not wait for kernels: the
- *    application sees to it that none is accessing the same data. Coordinates outside the image are undefined
- *    behaviour.
- *  - Elements are counted in x, y, z, which are width, height and depth; in arrays the layer comes last.
- *  - Two image descriptors match when they are equal, an sRGB channel order counting as its linear
- *    counterpart. Handles with matching descriptors (and layouts, if explicit) may share data if the agent
- *    reports ::HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT for the format, and otherwise only if
- *    their access permission is the same.
+ *  - An image handle is an agent's view of image data. The data is memory of the application, with the size
+ *    and alignment that ::hsa_ext_image_data_get_info returns. Creating, destroying or copying a handle does
+ *    not change the data. The data must outlive the handles.
+ *  - An image or sampler handle belongs to the agent that it was created for. Kernels receive handles in
+ *    their arguments.
+ *  - Copy, import, export and clear are complete when they return. They do not wait for kernels: no kernel
+ *    may access the same data during the call. Coordinates outside the image are undefined behaviour.
+ *  - Elements are counted in x, y, z: width, height and depth. In arrays, the layer is the last dimension.
+ *  - Two image descriptors match if they are equal; an sRGB channel order equals its linear counterpart.
+ *    Handles with matching descriptors (and layouts, if explicit) may share data if the agent reports
+ *    ::HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT for the format. Otherwise they may share data
+ *    only if their access permissions are equal.
  */
 
 #ifndef HSA_EXT_IMAGE_H
@@ -45,52 +44,52 @@ extern "C" {
 
 /** Statuses that the extension adds to ::hsa_status_t. */
 enum {
-  /** The agent has no such images: format, geometry and permission do not go together. */
+  /** The agent does not support this combination of format, geometry and permission. */
   HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED = 0x3000,
-  /** The image is too large in some dimension. */
+  /** The image is larger than a limit of the agent. */
   HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED = 0x3001,
-  /** A row or slice pitch is invalid, or the agent cannot do it. */
+  /** A row or slice pitch is invalid, or the agent does not support it. */
   HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED = 0x3002,
-  /** A sampler descriptor is invalid, or the agent cannot do it. */
+  /** A sampler descriptor is invalid, or the agent does not support it. */
   HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED = 0x3003
 };
 
 /**
- * Attributes that the extension adds to ::hsa_agent_info_t. Limits are in image elements; the least that an
- * agent with images must support is in brackets. ROCr and its callers have 32 bits where the manual has size_t.
+ * Attributes that the extension adds to ::hsa_agent_info_t. Limits are in image elements. Brackets contain
+ * the minimum limit of an agent with images. ROCr and its callers use 32 bits, the manual size_t.
  */
 enum {
-  /** Largest 1D image [16384]. Type uint32_t. */
+  /** Maximum size of a 1D image [16384]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS = 0x3000,
-  /** Largest layer of a 1DA image [16384]. Type uint32_t. */
+  /** Maximum size of a layer of a 1DA image [16384]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS = 0x3001,
-  /** Largest 1DB image [65536]. Type uint32_t. */
+  /** Maximum size of a 1DB image [65536]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS = 0x3002,
-  /** Largest width and height of a 2D image [16384 each]. Type uint32_t[2]. */
+  /** Maximum width and height of a 2D image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS = 0x3003,
-  /** Largest width and height of a 2DA image [16384 each]. Type uint32_t[2]. */
+  /** Maximum width and height of a 2DA image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS = 0x3004,
-  /** Largest width and height of a 2DDEPTH image [16384 each]. Type uint32_t[2]. */
+  /** Maximum width and height of a 2DDEPTH image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS = 0x3005,
-  /** Largest width and height of a 2DADEPTH image [16384 each]. Type uint32_t[2]. */
+  /** Maximum width and height of a 2DADEPTH image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS = 0x3006,
-  /** Largest width, height and depth of a 3D image [2048 each]. Type uint32_t[3]. */
+  /** Maximum width, height and depth of a 3D image [2048 each]. Type uint32_t[3]. */
   HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS = 0x3007,
-  /** Most layers of an array [2048]. Type uint32_t. */
+  /** Maximum number of layers of an array [2048]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS = 0x3008,
-  /** Most read-only image handles that can exist at a time [128]. Type uint32_t. */
+  /** Maximum number of read-only image handles [128]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES = 0x3009,
-  /** Most write-only and read-write image handles together that can exist at a time [64]. Type uint32_t. */
+  /** Maximum number of write-only and read-write image handles together [64]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES = 0x300A,
-  /** Most sampler handles that can exist at a time [16]. Type uint32_t. */
+  /** Maximum number of sampler handles [16]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS = 0x300B,
-  /** Row pitches of linear images are multiples of this, a power of two, in bytes. Type uint32_t. */
+  /** Alignment of row pitches of linear images, bytes; a power of two. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT = 0x300C,
   /** Kernels have instructions for images. Type bool. */
   HSA_EXT_AGENT_INFO_IMAGE_SUPPORT = 0x300D
 };
 
-/** An image, as one agent sees it. */
+/** An agent's view of an image. */
 typedef struct hsa_ext_image_s {
   /** Opaque. */
   uint64_t handle;
@@ -117,8 +116,8 @@ typedef enum {
 } hsa_ext_image_geometry_t;
 
 /**
- * How a channel is stored and what kernels see (HSAIL PRM, "Channel Type"). Values are BRIG's. SNORM and
- * UNORM are integers in memory and floats in kernels, from -1 to 1 and from 0 to 1.
+ * Representation of a channel in memory and in kernels (HSAIL PRM, "Channel Type"). Values are BRIG's. SNORM
+ * and UNORM are integers in memory and floats in kernels: from -1 to 1 and from 0 to 1.
  */
 typedef enum {
   /** 8 bits, signed, normalised. */
@@ -129,7 +128,7 @@ typedef enum {
   HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8 = 2,
   /** 16 bits, normalised. */
   HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16 = 3,
-  /** 24 bits, normalised, in 32. For depth. */
+  /** 24 bits in 32, normalised. For depth. */
   HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT24 = 4,
   /** Three channels of 5 bits in 16, normalised. */
   HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_SHORT_555 = 5,
@@ -160,8 +159,8 @@ typedef uint32_t hsa_ext_image_channel_type32_t;
 
 /**
  * Channels of an element in memory, lowest address first (HSAIL PRM, "Channel Order"). Values are BRIG's. An
- * x is a channel that is stored but not used; an S before the letters says that red, green and blue are sRGB
- * in memory and linear in kernels.
+ * x is a stored but unused channel. A leading S means that red, green and blue are sRGB in memory and linear
+ * in kernels.
  */
 typedef enum {
   /** Alpha. */
@@ -209,7 +208,7 @@ typedef enum {
 /** Fixed-width form of ::hsa_ext_image_channel_order_t. */
 typedef uint32_t hsa_ext_image_channel_order32_t;
 
-/** What an image element looks like. */
+/** Format of an image element. */
 typedef struct hsa_ext_image_format_s {
   /** An ::hsa_ext_image_channel_type_t. */
   hsa_ext_image_channel_type32_t channel_type;
@@ -217,36 +216,36 @@ typedef struct hsa_ext_image_format_s {
   hsa_ext_image_channel_order32_t channel_order;
 } hsa_ext_image_format_t;
 
-/** What an image looks like, on any agent. */
+/** Properties of an image, independent of agents. */
 typedef struct hsa_ext_image_descriptor_s {
-  /** Its shape. */
+  /** Geometry of the image. */
   hsa_ext_image_geometry_t geometry;
   /** Elements in a row. */
   size_t width;
-  /** Rows, for planes and volumes; otherwise 0. */
+  /** Number of rows, for planes and volumes; otherwise 0. */
   size_t height;
-  /** Planes, for volumes; otherwise 0. */
+  /** Number of planes, for volumes; otherwise 0. */
   size_t depth;
-  /** Layers, for arrays; otherwise 0. */
+  /** Number of layers, for arrays; otherwise 0. */
   size_t array_size;
-  /** Its elements. */
+  /** Format of the elements. */
   hsa_ext_image_format_t format;
 } hsa_ext_image_descriptor_t;
 
-/** An image, in general terms, with mipmap levels. */
+/** Properties of an image with mipmap levels, independent of agents. */
 typedef struct hsa_ext_image_descriptor_v2_s {
   hsa_ext_image_geometry_t geometry; /**< geometry */
   size_t width;                      /**< elements along x */
-  size_t height;                     /**< elements along y; 0 where the geometry has none */
-  size_t depth;                      /**< elements along z; 0 where the geometry has none */
-  size_t array_size;                 /**< layers; 0 where the geometry has none */
+  size_t height;                     /**< elements along y; 0 if the geometry has no y */
+  size_t depth;                      /**< elements along z; 0 if the geometry has no z */
+  size_t array_size;                 /**< layers; 0 if the geometry has none */
   hsa_ext_image_format_t format;     /**< format */
-  size_t mipmap_levels;              /**< levels; 0 is the same as 1 */
+  size_t mipmap_levels;              /**< number of levels; 0 is equal to 1 */
 } hsa_ext_image_descriptor_v2_t;
 
-/** What an agent can do with a kind of image; to be combined. */
+/** Capabilities of an agent for a kind of image, combined with bitwise OR. */
 typedef enum {
-  /** Nothing. */
+  /** No capability. */
   HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED = 0x0,
   /** Read-only images. */
   HSA_EXT_IMAGE_CAPABILITY_READ_ONLY = 0x1,
@@ -256,29 +255,29 @@ typedef enum {
   HSA_EXT_IMAGE_CAPABILITY_READ_WRITE = 0x4,
   /** Atomic operations on elements. @deprecated */
   HSA_EXT_IMAGE_CAPABILITY_READ_MODIFY_WRITE = 0x8,
-  /** The data looks the same whatever the access permission. */
+  /** The data layout is independent of the access permission. */
   HSA_EXT_IMAGE_CAPABILITY_ACCESS_INVARIANT_DATA_LAYOUT = 0x10
 } hsa_ext_image_capability_t;
 
 /**
- * How elements are arranged in image data. Agents that know the same explicit layout can share data, each
- * through a handle of its own.
+ * Arrangement of elements in image data. Agents that support the same explicit layout can share data, through
+ * one handle per agent.
  */
 typedef enum {
-  /** The agent's own choice, which may depend on geometry, format, size and access permission. */
+  /** A layout that the agent chooses. It may depend on geometry, format, size and access permission. */
   HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE = 0x0,
   /**
-   * Elements of a row one after the other; rows at multiples of the row pitch; planes and layers at multiples
-   * of the slice pitch. Lower coordinates at lower addresses.
+   * Elements of a row are adjacent. Rows start at multiples of the row pitch, planes and layers at multiples
+   * of the slice pitch. Lower coordinates have lower addresses.
    */
   HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR = 0x1
 } hsa_ext_image_data_layout_t;
 
 /**
- * What an agent can do with images of opaque layout.
+ * Returns an agent's capabilities for images of opaque layout.
  *
  * @param agent [in] the agent.
- * @param geometry [in] shape.
+ * @param geometry [in] geometry.
  * @param image_format [in] format. Not NULL.
  * @param capability_mask [out] set of ::hsa_ext_image_capability_t. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
@@ -289,15 +288,15 @@ hsa_status_t HSA_API hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_ima
                                                   uint32_t* capability_mask);
 
 /**
- * What an agent can do with images of an explicit layout.
+ * Returns an agent's capabilities for images of an explicit layout.
  *
  * @param agent [in] the agent.
- * @param geometry [in] shape.
+ * @param geometry [in] geometry.
  * @param image_format [in] format. Not NULL.
  * @param image_data_layout [in] layout; not OPAQUE.
  * @param capability_mask [out] set of ::hsa_ext_image_capability_t. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`, or OPAQUE.
+ * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`, or OPAQUE layout.
  */
 hsa_status_t HSA_API hsa_ext_image_get_capability_with_layout(hsa_agent_t agent,
                                                               hsa_ext_image_geometry_t geometry,
@@ -305,26 +304,27 @@ hsa_status_t HSA_API hsa_ext_image_get_capability_with_layout(hsa_agent_t agent,
                                                               hsa_ext_image_data_layout_t image_data_layout,
                                                               uint32_t* capability_mask);
 
-/** What memory an image needs. */
+/** Size and alignment of an image's data. */
 typedef struct hsa_ext_image_data_info_s {
-  /** Bytes. */
+  /** Size in bytes. */
   size_t size;
   /** Alignment in bytes, a power of two. */
   size_t alignment;
 } hsa_ext_image_data_info_t;
 
 /**
- * What memory an image of opaque layout needs. The answer is the same for all access permissions if the
- * agent's layout does not depend on them; it may differ between agents, and between runtimes.
+ * Returns size and alignment of the data of an image of opaque layout. If the agent's layout does not depend
+ * on the access permission, the result is the same for all permissions. It may differ between agents and
+ * between runtimes.
  *
  * @param agent [in] the agent that will access the image.
  * @param image_descriptor [in] the image. Not NULL.
- * @param access_permission [in] what kernels will do with it.
+ * @param access_permission [in] access of kernels to the image.
  * @param image_data_info [out] size and alignment. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent does not support such images.
  * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
- * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, or no such permission.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, or an invalid permission.
  */
 hsa_status_t HSA_API hsa_ext_image_data_get_info(hsa_agent_t agent,
                                                  const hsa_ext_image_descriptor_t* image_descriptor,
@@ -332,25 +332,29 @@ hsa_status_t HSA_API hsa_ext_image_data_get_info(hsa_agent_t agent,
                                                  hsa_ext_image_data_info_t* image_data_info);
 
 /**
- * What memory an image of an explicit layout needs. The same question has the same answer everywhere.
+ * Returns size and alignment of the data of an image of an explicit layout. The result is the same on all
+ * systems.
  *
  * @param agent [in] the agent that will access the image.
  * @param image_descriptor [in] the image. Not NULL.
- * @param access_permission [in] what kernels will do with it.
+ * @param access_permission [in] access of kernels to the image.
  * @param image_data_layout [in] layout; not OPAQUE.
- * @param image_data_row_pitch [in] bytes from one row to the next: a multiple of the element's size, at least
- *        width times that; linear, also a multiple of ::HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT
- *        of every agent whose kernels will access the image. 0: width times element size.
- * @param image_data_slice_pitch [in] bytes from one plane or layer to the next: a multiple of the row pitch,
- *        at least height times that (1DA: at least the row pitch). 0: the least. Must be 0 for other
- *        geometries.
+ * @param image_data_row_pitch [in] bytes between the starts of two rows. A multiple of the element size, and
+ *   at least width * element size. For a linear layout, also a multiple of
+ *   ::HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT of every agent whose kernels will access the image.
+ *   0: width * element size.
+ * @param image_data_slice_pitch [in] bytes between the starts of two planes or layers. A multiple of the row
+ *   pitch, and at least height * row pitch (1DA: at least the row pitch). 0: the minimum. Must be 0 for other
+ *   geometries.
  * @param image_data_info [out] size and alignment. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images in this layout.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent does not support such images in this
+ *   layout.
  * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED a pitch breaks a rule above, or the agent cannot do
- *        it.
- * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, no such permission, or OPAQUE.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED a pitch breaks a rule above, or the agent does not
+ *   support it.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, an invalid permission, or OPAQUE
+ *   layout.
  */
 hsa_status_t HSA_API hsa_ext_image_data_get_info_with_layout(
     hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor,
@@ -358,20 +362,22 @@ hsa_status_t HSA_API hsa_ext_image_data_get_info_with_layout(
     size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_data_info_t* image_data_info);
 
 /**
- * Creates an image of opaque layout over existing data, whose contents stay as they are.
+ * Creates an image of opaque layout over existing data. Does not change the data.
  *
  * @param agent [in] the agent whose kernels will access the image.
  * @param image_descriptor [in] the image. Not NULL.
- * @param image_data [in] its data: as large and aligned as ::hsa_ext_image_data_get_info says, and accessible
- *        to `agent`. Not NULL. Owned by the application, which keeps it until the handle is destroyed.
- * @param access_permission [in] what kernels will do with it; the image type in the kernel must be the same.
+ * @param image_data [in] data of the image, with size and alignment from ::hsa_ext_image_data_get_info,
+ *   accessible to `agent`. Not NULL. The application owns the data and keeps it until the handle is
+ *   destroyed.
+ * @param access_permission [in] access of kernels to the image. The image type in the kernel must be the
+ *   same.
  * @param image [out] the new handle; destroy it with ::hsa_ext_image_destroy. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent does not support such images.
  * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
  * @retval OUT_OF_RESOURCES out of memory or handles.
- * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, or no such
- *        permission.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, or an invalid
+ *   permission.
  */
 hsa_status_t HSA_API hsa_ext_image_create(hsa_agent_t agent,
                                           const hsa_ext_image_descriptor_t* image_descriptor,
@@ -379,25 +385,27 @@ hsa_status_t HSA_API hsa_ext_image_create(hsa_agent_t agent,
                                           hsa_ext_image_t* image);
 
 /**
- * Creates an image of an explicit layout over existing data, whose contents stay as they are.
+ * Creates an image of an explicit layout over existing data. Does not change the data.
  *
  * @param agent [in] the agent whose kernels will access the image.
  * @param image_descriptor [in] the image. Not NULL.
- * @param image_data [in] its data: as large and aligned as ::hsa_ext_image_data_get_info_with_layout says,
- *        and accessible to `agent`. Not NULL. Owned by the application, which keeps it until the handle is
- *        destroyed.
- * @param access_permission [in] what kernels will do with it; the image type in the kernel must be the same.
+ * @param image_data [in] data of the image, with size and alignment from
+ *   ::hsa_ext_image_data_get_info_with_layout, accessible to `agent`. Not NULL. The application owns the data
+ *   and keeps it until the handle is destroyed.
+ * @param access_permission [in] access of kernels to the image. The image type in the kernel must be the
+ *   same.
  * @param image_data_layout [in] layout; not OPAQUE.
  * @param image_data_row_pitch [in] as for ::hsa_ext_image_data_get_info_with_layout.
  * @param image_data_slice_pitch [in] as for ::hsa_ext_image_data_get_info_with_layout.
  * @param image [out] the new handle; destroy it with ::hsa_ext_image_destroy. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images in this layout.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent does not support such images in this
+ *   layout.
  * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED a pitch is invalid, or the agent cannot do it.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED a pitch is invalid, or the agent does not support it.
  * @retval OUT_OF_RESOURCES out of memory or handles.
- * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, no such
- *        permission, or OPAQUE.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, an invalid
+ *   permission, or OPAQUE layout.
  */
 hsa_status_t HSA_API hsa_ext_image_create_with_layout(
     hsa_agent_t agent, const hsa_ext_image_descriptor_t* image_descriptor, const void* image_data,
@@ -405,7 +413,7 @@ hsa_status_t HSA_API hsa_ext_image_create_with_layout(
     size_t image_data_row_pitch, size_t image_data_slice_pitch, hsa_ext_image_t* image);
 
 /**
- * Destroys an image handle. The data stays as it is. No kernel or image operation may be using the handle.
+ * Destroys an image handle. Does not change the data. No kernel or image operation may be using the handle.
  *
  * @param agent [in] the handle's agent.
  * @param image [in] the handle.
@@ -414,18 +422,19 @@ hsa_status_t HSA_API hsa_ext_image_create_with_layout(
 hsa_status_t HSA_API hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image);
 
 /**
- * ::hsa_ext_image_data_get_info for images that may have mipmap levels.
+ * Returns size and alignment of the data of an image that may have mipmap levels, like
+ * ::hsa_ext_image_data_get_info.
  *
  * @param agent [in] the agent whose kernels will access the image.
  * @param image_descriptor [in] the image. Not NULL.
- * @param access_permission [in] what kernels will do with it.
+ * @param access_permission [in] access of kernels to the image.
  * @param image_data_info [out] size and alignment of all levels. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent, or it has no images of more
- *        than one level.
- * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, no such permission, or more levels than the
- *        image's size has.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent does not support such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent, or the agent does
+ *   not support more than one level.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor` or `image_data_info`, an invalid permission, or more
+ *   levels than the image's size allows.
  */
 hsa_status_t HSA_API hsa_ext_image_data_get_info_v2(hsa_agent_t agent,
                                                     const hsa_ext_image_descriptor_v2_t* image_descriptor,
@@ -433,21 +442,21 @@ hsa_status_t HSA_API hsa_ext_image_data_get_info_v2(hsa_agent_t agent,
                                                     hsa_ext_image_data_info_t* image_data_info);
 
 /**
- * ::hsa_ext_image_create for images that may have mipmap levels.
+ * Creates an image that may have mipmap levels, like ::hsa_ext_image_create.
  *
  * @param agent [in] the agent whose kernels will access the image.
  * @param image_descriptor [in] the image. Not NULL.
- * @param image_data [in] its data, all levels: as large and aligned as ::hsa_ext_image_data_get_info_v2 says. Not NULL.
- *        Owned by the application, which keeps it until the handle is destroyed.
- * @param access_permission [in] what kernels will do with it.
+ * @param image_data [in] data of all levels, with size and alignment from ::hsa_ext_image_data_get_info_v2.
+ *   Not NULL. The application owns the data and keeps it until the handle is destroyed.
+ * @param access_permission [in] access of kernels to the image.
  * @param image [out] the new handle; destroy it with ::hsa_ext_image_destroy_v2. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent has no such images.
- * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent, or it has no images of more
- *        than one level.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED the agent does not support such images.
+ * @retval HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED the image is too large for the agent, or the agent does
+ *   not support more than one level.
  * @retval OUT_OF_RESOURCES out of memory or handles.
- * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, no such permission, or
- *        more levels than the image's size has.
+ * @retval INVALID_ARGUMENT NULL `image_descriptor`, `image_data` or `image`, misaligned data, an invalid
+ *   permission, or more levels than the image's size allows.
  */
 hsa_status_t HSA_API hsa_ext_image_create_v2(hsa_agent_t agent,
                                              const hsa_ext_image_descriptor_v2_t* image_descriptor,
@@ -456,25 +465,25 @@ hsa_status_t HSA_API hsa_ext_image_create_v2(hsa_agent_t agent,
                                              hsa_ext_image_t* image);
 
 /**
- * Destroys a handle of ::hsa_ext_image_create_v2. The data stays as it is.
+ * Destroys a handle of ::hsa_ext_image_create_v2. Does not change the data.
  *
  * @param agent [in] the handle's agent.
  * @param image [in] the handle.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT `image` is no image.
+ * @retval INVALID_ARGUMENT `image` is not an image.
  */
 hsa_status_t HSA_API hsa_ext_image_destroy_v2(hsa_agent_t agent, hsa_ext_image_t image);
 
 /**
- * Creates an image of one level of an image with several.
+ * Creates a handle for one level of an image with several levels.
  *
- * @param agent [in] the agent of both.
+ * @param agent [in] the agent of both images.
  * @param mipmapped_array [in] the image with several levels. Not NULL.
- * @param mip_level [in] which, from 0, the largest.
- * @param image_descriptor [in] what the level is to be seen as; NULL: as it is.
+ * @param mip_level [in] number of the level; 0 is the largest.
+ * @param image_descriptor [in] properties of the new image; NULL: those of the level.
  * @param level_image_out [out] the new handle. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT a NULL pointer, no such level, or `mipmapped_array` has no levels.
+ * @retval INVALID_ARGUMENT a NULL pointer, an invalid level, or `mipmapped_array` has no levels.
  * @retval OUT_OF_RESOURCES out of memory or handles.
  */
 hsa_status_t HSA_API hsa_ext_image_mipmap_array_get_level(
@@ -482,15 +491,15 @@ hsa_status_t HSA_API hsa_ext_image_mipmap_array_get_level(
     const hsa_ext_image_descriptor_v2_t* image_descriptor, hsa_ext_image_t* level_image_out);
 
 /**
- * Copies a block of elements from one image to another of the same format (sRGB counting as linear: values
- * are copied as they are). Geometries may differ, as long as the block fits in both: a rectangle can go from
- * a 2D image into a plane of a 3D one.
+ * Copies a block of elements from one image to another of the same format. An sRGB format equals its linear
+ * counterpart: values are copied without conversion. Geometries may differ if the block is inside both: a
+ * rectangle of a 2D image can be copied to a plane of a 3D image.
  *
  * @param agent [in] the agent of both handles.
  * @param src_image [in] image to copy from.
  * @param src_offset [in] first element to copy. Not NULL.
  * @param dst_image [in] image to copy to. Its data must not overlap that of `src_image`.
- * @param dst_offset [in] where that element goes. Not NULL.
+ * @param dst_offset [in] destination of the first element. Not NULL.
  * @param range [in] elements in x, y, z. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `src_offset`, `dst_offset` or `range`.
@@ -501,9 +510,9 @@ hsa_status_t HSA_API hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t src_i
 
 /** A block of elements. */
 typedef struct hsa_ext_image_region_s {
-  /** Its first element. */
+  /** First element. */
   hsa_dim3_t offset;
-  /** Its elements in x, y, z; in arrays, the last dimension counts layers. */
+  /** Number of elements in x, y, z. In arrays, the last dimension counts layers. */
   hsa_dim3_t range;
 } hsa_ext_image_region_t;
 
@@ -512,10 +521,10 @@ typedef struct hsa_ext_image_region_s {
  *
  * @param agent [in] the handle's agent.
  * @param src_memory [in] elements in the image's format, not overlapping its data. Not NULL.
- * @param src_row_pitch [in] bytes from one row to the next in `src_memory`. Less than a row of the block:
- *        exactly a row.
- * @param src_slice_pitch [in] bytes from one plane or layer to the next in `src_memory`. Less than the rows
- *        of a plane: exactly those (1DA: exactly one row pitch). Ignored for other geometries.
+ * @param src_row_pitch [in] bytes between the starts of two rows in `src_memory`. If it is less than a row of
+ *   the block, the pitch is the size of a row.
+ * @param src_slice_pitch [in] bytes between the starts of two planes or layers in `src_memory`. If it is less
+ *   than the rows of a plane, the pitch is their size (1DA: one row pitch). Ignored for other geometries.
  * @param dst_image [in] the image.
  * @param image_region [in] the block in the image. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
@@ -530,11 +539,12 @@ hsa_status_t HSA_API hsa_ext_image_import(hsa_agent_t agent, const void* src_mem
  *
  * @param agent [in] the handle's agent.
  * @param src_image [in] the image.
- * @param dst_memory [out] where elements go, in the image's format. Must not overlap its data. Not NULL.
- * @param dst_row_pitch [in] bytes from one row to the next in `dst_memory`. Less than a row of the block:
- *        exactly a row.
- * @param dst_slice_pitch [in] bytes from one plane or layer to the next in `dst_memory`. Less than the rows
- *        of a plane: exactly those (1DA: exactly one row pitch). Ignored for other geometries.
+ * @param dst_memory [out] destination of the elements, in the image's format. Must not overlap its data. Not
+ *   NULL.
+ * @param dst_row_pitch [in] bytes between the starts of two rows in `dst_memory`. If it is less than a row of
+ *   the block, the pitch is the size of a row.
+ * @param dst_slice_pitch [in] bytes between the starts of two planes or layers in `dst_memory`. If it is less
+ *   than the rows of a plane, the pitch is their size (1DA: one row pitch). Ignored for other geometries.
  * @param image_region [in] the block in the image. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `dst_memory` or `image_region`.
@@ -544,12 +554,12 @@ hsa_status_t HSA_API hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src
                                           const hsa_ext_image_region_t* image_region);
 
 /**
- * Gives all elements of a block one value.
+ * Sets all elements of a block to one value.
  *
  * @param agent [in] the handle's agent.
  * @param image [in] the image.
- * @param data [in] the value as a kernel would store it: an array with one element for each channel that
- *        kernels see, each a 32-bit float, signed or unsigned integer, as the channel type says. Not NULL.
+ * @param data [in] the value as a kernel stores it: an array with one element per channel that kernels see.
+ *   The channel type selects 32-bit float, signed or unsigned integers. Not NULL.
  * @param image_region [in] the block. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_ARGUMENT NULL `data` or `image_region`.
@@ -557,15 +567,15 @@ hsa_status_t HSA_API hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src
 hsa_status_t HSA_API hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
                                          const hsa_ext_image_region_t* image_region);
 
-/** A sampler, for one agent. */
+/** A sampler of one agent. */
 typedef struct hsa_ext_sampler_s {
   /** Opaque. */
   uint64_t handle;
 } hsa_ext_sampler_t;
 
-/** What a coordinate outside the image means (HSAIL PRM, "Addressing Mode"). Values are BRIG's. */
+/** Meaning of a coordinate outside the image (HSAIL PRM, "Addressing Mode"). Values are BRIG's. */
 typedef enum {
-  /** Nothing: the kernel promises that there are none. */
+  /** Undefined: the kernel uses no such coordinates. */
   HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED = 0,
   /** The element at the edge. */
   HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE = 1,
@@ -582,29 +592,29 @@ typedef uint32_t hsa_ext_sampler_addressing_mode32_t;
 
 /** Scale of coordinates (HSAIL PRM, "Coordinate Normalization Mode"). Values are BRIG's. */
 typedef enum {
-  /** In elements. */
+  /** Coordinates count elements. */
   HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED = 0,
-  /** From 0 to 1 over the whole image. */
+  /** Coordinates from 0 to 1 cover the whole image. */
   HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED = 1
 } hsa_ext_sampler_coordinate_mode_t;
 
 /** Fixed-width form of ::hsa_ext_sampler_coordinate_mode_t. */
 typedef uint32_t hsa_ext_sampler_coordinate_mode32_t;
 
-/** How the value at a coordinate is found (HSAIL PRM, "Filter Mode"). Values are BRIG's. */
+/** Calculation of the value at a coordinate (HSAIL PRM, "Filter Mode"). Values are BRIG's. */
 typedef enum {
-  /** The nearest element's. */
+  /** Value of the nearest element. */
   HSA_EXT_SAMPLER_FILTER_MODE_NEAREST = 0,
-  /** Interpolated between the 2, 4 or 8 elements around it. */
+  /** Interpolation between the 2, 4 or 8 nearest elements. */
   HSA_EXT_SAMPLER_FILTER_MODE_LINEAR = 1,
-  /** No filter: between the levels of an image that has one. */
+  /** No filter between levels, for images with one level. */
   HSA_EXT_SAMPLER_FILTER_MODE_NONE = 2
 } hsa_ext_sampler_filter_mode_t;
 
 /** Fixed-width form of ::hsa_ext_sampler_filter_mode_t. */
 typedef uint32_t hsa_ext_sampler_filter_mode32_t;
 
-/** What a sampler does, on any agent. */
+/** Properties of a sampler, independent of agents. */
 typedef struct hsa_ext_sampler_descriptor_s {
   /** An ::hsa_ext_sampler_coordinate_mode_t. */
   hsa_ext_sampler_coordinate_mode32_t coordinate_mode;
@@ -614,14 +624,15 @@ typedef struct hsa_ext_sampler_descriptor_s {
   hsa_ext_sampler_addressing_mode32_t address_mode;
 } hsa_ext_sampler_descriptor_t;
 
-/** What a sampler does, on any agent, with a mode for each axis. */
+/** Properties of a sampler with an addressing mode for each axis, independent of agents. */
 typedef struct hsa_ext_sampler_descriptor_v2_s {
   /** An ::hsa_ext_sampler_coordinate_mode_t. */
   hsa_ext_sampler_coordinate_mode32_t coordinate_mode;
   /** An ::hsa_ext_sampler_filter_mode_t. */
   hsa_ext_sampler_filter_mode32_t filter_mode;
-  /** An ::hsa_ext_sampler_filter_mode_t, between mipmap levels. Was not there before interface 1.12: a third word of
-   * 3 or 4, which is no filter, is taken for `address_modes` of then. */
+  /** An ::hsa_ext_sampler_filter_mode_t, between mipmap levels. Interfaces before 1.12 do not have this
+   * member. The values 3 and 4 are not filter modes: the runtime then reads this word and the next two as
+   * `address_modes` of the older layout. */
   hsa_ext_sampler_filter_mode32_t mipmap_filter_mode;
   /** An ::hsa_ext_sampler_addressing_mode_t for each of x, y and z. */
   hsa_ext_sampler_addressing_mode32_t address_modes[3];
@@ -631,11 +642,11 @@ typedef struct hsa_ext_sampler_descriptor_v2_s {
  * Creates a sampler.
  *
  * @param agent [in] the agent whose kernels will use it.
- * @param sampler_descriptor [in] what it does. Not NULL.
+ * @param sampler_descriptor [in] properties of the sampler. Not NULL.
  * @param sampler [out] the new handle; destroy it with ::hsa_ext_sampler_destroy. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED the descriptor is invalid, or the agent cannot
- *        do it.
+ * @retval HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED the descriptor is invalid, or the agent does
+ *   not support it.
  * @retval OUT_OF_RESOURCES out of memory or handles.
  * @retval INVALID_ARGUMENT NULL `sampler_descriptor` or `sampler`.
  */
@@ -648,7 +659,7 @@ hsa_status_t HSA_API hsa_ext_sampler_create(hsa_agent_t agent,
  * for ::hsa_ext_sampler_create.
  *
  * @param agent [in] the agent whose kernels will use it.
- * @param sampler_descriptor [in] what it does. Not NULL.
+ * @param sampler_descriptor [in] properties of the sampler. Not NULL.
  * @param sampler [out] the new handle; destroy it with ::hsa_ext_sampler_destroy. Not NULL.
  */
 hsa_status_t HSA_API hsa_ext_sampler_create_v2(hsa_agent_t agent,
@@ -668,8 +679,8 @@ hsa_status_t HSA_API hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_
 #define hsa_ext_images_1_00
 
 /**
- * Functions of the extension as of version 1.00, as hsa_system_get_extension_table fills them in. Each is the
- * function of the same name.
+ * Functions of version 1.00 of the extension, for hsa_system_get_extension_table. Each member is the function
+ * of the same name.
  */
 typedef struct hsa_ext_images_1_00_pfn_s {
   hsa_status_t (*hsa_ext_image_get_capability)(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
@@ -704,8 +715,8 @@ typedef struct hsa_ext_images_1_00_pfn_s {
 #define hsa_ext_images_1
 
 /**
- * Functions of the extension, as hsa_system_get_major_extension_table fills them in, as far as the caller has
- * room. Each is the function of the same name.
+ * Functions of the extension, for hsa_system_get_major_extension_table, which writes as many as the caller's
+ * table holds. Each member is the function of the same name.
  */
 typedef struct hsa_ext_images_1_pfn_s {
   hsa_status_t (*hsa_ext_image_get_capability)(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,

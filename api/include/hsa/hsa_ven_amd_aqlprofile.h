@@ -3,19 +3,23 @@
 /**
  * @file
  * AMD extension "aqlprofile", version 1: packets that start, read and stop performance counters and thread
- * traces of a GPU. Profilers use it; the functions live in a library of their own,
- * libhsa-amd-aqlprofile64.so, which is not part of this runtime. hsa_system_get_major_extension_table with
- * HSA_EXTENSION_AMD_AQLPROFILE fills in ::hsa_ven_amd_aqlprofile_pfn_t from it where it is installed, and
- * fails where it isn't.
+ * traces of a GPU. For profilers. The functions are in a separate library, libhsa-amd-aqlprofile64.so, which
+ * is not part of this runtime. If it is installed, hsa_system_get_major_extension_table with
+ * HSA_EXTENSION_AMD_AQLPROFILE fills in ::hsa_ven_amd_aqlprofile_pfn_t from it. Otherwise that function
+ * fails.
  *
- * How it is used. Fill in an ::hsa_ven_amd_aqlprofile_profile_t without buffers and call
- * ::hsa_ven_amd_aqlprofile_start: it says how large they must be. Allocate them and call it again: it makes
- * the start packet. Put that before the kernels in their queue and the packet from
- * ::hsa_ven_amd_aqlprofile_stop after them; wait for the latter; iterate over the results.
+ * Order of use:
  *
- * The rules of hsa.h hold. Profile, events, parameters and buffers belong to the application and stay as they
- * are from start until the results are read. Calls for one profile must not overlap. A function that can't do
- * what it is asked to returns HSA_STATUS_ERROR, and ::hsa_ven_amd_aqlprofile_error_string says why.
+ *  1. Fill in an ::hsa_ven_amd_aqlprofile_profile_t without buffers and call ::hsa_ven_amd_aqlprofile_start,
+ *    which returns the required sizes of the buffers.
+ *  2. Allocate the buffers and call it again: it returns the start packet.
+ *  3. Submit that packet before the kernels in their queue, and the packet from ::hsa_ven_amd_aqlprofile_stop
+ *    after them.
+ *  4. Wait for the stop packet, then iterate over the results.
+ *
+ * The rules of hsa.h apply. The application owns the profile, events, parameters and buffers, and does not
+ * change them from the start until the results are read. Calls for one profile must not overlap. A function
+ * that fails returns HSA_STATUS_ERROR; ::hsa_ven_amd_aqlprofile_error_string returns the reason.
  */
 
 #ifndef OPENSRC_HSA_RUNTIME_INC_HSA_VEN_AMD_AQLPROFILE_H_
@@ -34,21 +38,20 @@
 extern "C" {
 #endif
 
-/** Major version of the library in use. */
+/** Returns the major version of the library in use. */
 uint32_t hsa_ven_amd_aqlprofile_version_major(void);
-/** Minor version of the library in use. */
+/** Returns the minor version of the library in use. */
 uint32_t hsa_ven_amd_aqlprofile_version_minor(void);
 
-/** What a profile collects. */
+/** Kinds of profile. */
 typedef enum {
   /** Performance counters. */
   HSA_VEN_AMD_AQLPROFILE_EVENT_TYPE_PMC = 0,
-  /** A trace of what waves do. */
+  /** A trace of waves. */
   HSA_VEN_AMD_AQLPROFILE_EVENT_TYPE_TRACE = 1,
 } hsa_ven_amd_aqlprofile_event_type_t;
 
-/**
- * Kinds of hardware block with counters. All instances of a kind have one name. Not every GPU has every kind.
+/** Kinds of hardware block with counters. All instances of a kind have one name. A GPU may lack some kinds.
  */
 typedef enum {
   /** Command processor, compute. */
@@ -59,19 +62,19 @@ typedef enum {
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_GDS = 2,
   /** Register bus manager: which blocks are busy. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_GRBM = 3,
-  /** The same, for each shader engine. */
+  /** Register bus manager of a shader engine. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_GRBMSE = 4,
-  /** Launches waves. */
+  /** Launcher of waves. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI = 5,
-  /** Issues instructions. */
+  /** Sequencer: issues instructions. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ = 6,
-  /** The same, counting compute waves only. */
+  /** Sequencer, counting compute waves only. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQCS = 7,
   /** System register bus manager. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SRBM = 8,
   /** Shader export. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SX = 9,
-  /** Texture addresses: vector memory instructions on their way to the first cache. */
+  /** Texture addresses: vector memory instructions before the first-level cache. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA = 10,
   /** Arbiter of the second-level cache. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TCA = 11,
@@ -79,7 +82,7 @@ typedef enum {
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TCC = 12,
   /** First-level vector cache. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TCP = 13,
-  /** Texture data: results of vector memory instructions on their way back. */
+  /** Texture data: results of vector memory instructions after the first-level cache. */
   HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TD = 14,
 
   // Memory.
@@ -138,25 +141,25 @@ typedef struct {
   hsa_ven_amd_aqlprofile_block_name_t block_name;
   /** Instance of the block, from 0. */
   uint32_t block_index;
-  /** What is counted: the selector that the GPU's counter guide gives. */
+  /** Selector of the counter, from the GPU's counter guide. */
   uint32_t counter_id;
 } hsa_ven_amd_aqlprofile_event_t;
 
 /**
- * Tells whether a GPU has a counter.
+ * Reports whether a GPU has a counter.
  *
  * @param agent [in] the GPU.
  * @param event [in] the counter. Not NULL.
- * @param result [out] true if it has. Not NULL.
+ * @param result [out] true if the GPU has the counter. Not NULL.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_validate_event(hsa_agent_t agent,
                                                    const hsa_ven_amd_aqlprofile_event_t* event, bool* result);
 
-/** Settings of a profile. One that does not apply to the GPU or the kind of profile is an error. */
+/** Settings of a profile. A setting that does not apply to the GPU or to the kind of profile is an error. */
 typedef enum {
-  /** Trace: compute unit, or work-group processor, to look at. */
+  /** Trace: compute unit, or work-group processor, to record. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_COMPUTE_UNIT_TARGET = 0,
-  /** Trace: set of VMIDs to look at. */
+  /** Trace: mask of VMIDs to record. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_VM_ID_MASK = 1,
   /** @deprecated */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_MASK = 2,
@@ -164,21 +167,21 @@ typedef enum {
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_TOKEN_MASK = 3,
   /** @deprecated */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_TOKEN_MASK2 = 4,
-  /** Set of shader engines to look at. */
+  /** Mask of shader engines to record. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_SE_MASK = 5,
   /** @deprecated */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_SAMPLE_RATE = 6,
   /** @deprecated */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_K_CONCURRENT = 7,
-  /** Trace: SIMDs to look at; a set on gfx9, a number from gfx10 on. */
+  /** Trace: SIMDs to record; a mask on gfx9, a number from gfx10 on. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_SIMD_SELECTION = 8,
-  /** Trace: not 0: only when waves begin and end. */
+  /** Trace: if not 0, record only the starts and ends of waves. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_OCCUPANCY_MODE = 9,
-  /** Trace: most data to collect, in MiB, over all shader engines. */
+  /** Trace: maximum amount of data, in MiB, for all shader engines. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_ATT_BUFFER_SIZE = 10,
-  /** Counters in a trace (gfx9): set of compute units that count. */
+  /** Counters in a trace (gfx9): mask of compute units that count. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_PERFCOUNTER_MASK = 240,
-  /** Counters in a trace (gfx9): how often they are written. */
+  /** Counters in a trace (gfx9): interval between samples. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_PERFCOUNTER_CTRL = 241,
   /** Counters in a trace (gfx9): selector of an SQ counter. Once for each counter. */
   HSA_VEN_AMD_AQLPROFILE_PARAMETER_NAME_PERFCOUNTER_NAME = 242,
@@ -186,13 +189,13 @@ typedef enum {
 
 /** A setting and its value. */
 typedef struct {
-  /** Which setting. */
+  /** The setting. */
   hsa_ven_amd_aqlprofile_parameter_name_t parameter_name;
-  /** Its value. */
+  /** Value of the setting. */
   uint32_t value;
 } hsa_ven_amd_aqlprofile_parameter_t;
 
-/** Channels of a trace that markers can go to. */
+/** Channels of a trace for markers. */
 typedef enum {
   HSA_VEN_AMD_AQLPROFILE_ATT_CHANNEL_0 = 0,
   HSA_VEN_AMD_AQLPROFILE_ATT_CHANNEL_1,
@@ -202,19 +205,19 @@ typedef enum {
 
 /** Memory of the application. */
 typedef struct {
-  /** Its address. */
+  /** Address of the memory. */
   void* ptr;
-  /** Its size in bytes. */
+  /** Size in bytes. */
   uint32_t size;
 } hsa_ven_amd_aqlprofile_descriptor_t;
 
-/** What to collect, where, and with what memory. */
+/** Description of a profile: GPU, kind, counters, settings and buffers. */
 typedef struct {
   /** The GPU. */
   hsa_agent_t agent;
-  /** What is collected. */
+  /** Kind of the profile. */
   hsa_ven_amd_aqlprofile_event_type_t type;
-  /** Counters; in a trace, those that are sampled into it. May be NULL if there are none. */
+  /** Counters; in a trace, counters that are sampled into it. May be NULL if there are none. */
   const hsa_ven_amd_aqlprofile_event_t* events;
   /** Number of counters. */
   uint32_t event_count;
@@ -222,38 +225,39 @@ typedef struct {
   const hsa_ven_amd_aqlprofile_parameter_t* parameters;
   /** Number of settings. */
   uint32_t parameter_count;
-  /** Where the GPU puts what it collects. GPU and host must have access. */
+  /** Buffer for the collected data. GPU and host must have access. */
   hsa_ven_amd_aqlprofile_descriptor_t output_buffer;
-  /** Where the library puts the commands that packets refer to. The GPU must have access. */
+  /** Buffer for the library's commands, which packets refer to. The GPU must have access. */
   hsa_ven_amd_aqlprofile_descriptor_t command_buffer;
 } hsa_ven_amd_aqlprofile_profile_t;
 
 /**
- * A vendor-specific AQL packet that executes PM4 commands. 64 bytes. The library fills in @c pm4_command;
- * header and completion signal are the application's.
+ * A vendor-specific AQL packet that executes PM4 commands. 64 bytes. The library fills in @c pm4_command; the
+ * application sets header and completion signal.
  */
 typedef struct {
   /** AQL header of type HSA_PACKET_TYPE_VENDOR_SPECIFIC. */
   uint16_t header;
   /** PM4 commands. */
   uint16_t pm4_command[27];
-  /** Decremented when the commands have been executed. May be 0. */
+  /** Signal that is decremented when the commands are complete. May be 0. */
   hsa_signal_t completion_signal;
 } hsa_ext_amd_aql_pm4_packet_t;
 
 /**
- * Works out the sizes of buffers, and if there are buffers, makes the packet after which collection is on.
+ * Returns the required sizes of buffers. If the profile has buffers, also creates the packet that starts
+ * collection.
  *
- * @param profile [in,out] the profile. Sizes of buffers that are too small are set to what is needed. Not
- *        NULL.
- * @param aql_start_packet [out] the packet. May be NULL as long as the profile has no command buffer.
- * @retval INVALID_ARGUMENT a buffer is too small, or unknown kind of profile or setting.
+ * @param profile [in,out] the profile. If a buffer is too small, its size is set to the required size. Not
+ *   NULL.
+ * @param aql_start_packet [out] the packet. May be NULL while the profile has no command buffer.
+ * @retval INVALID_ARGUMENT a buffer is too small, or the kind of profile or a setting is unknown.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_start(hsa_ven_amd_aqlprofile_profile_t* profile,
                                           hsa_ext_amd_aql_pm4_packet_t* aql_start_packet);
 
 /**
- * Makes the packet that ends collection and writes the results to the output buffer.
+ * Creates the packet that ends collection and writes the results to the output buffer.
  *
  * @param profile [in] the profile that was started. Not NULL.
  * @param aql_stop_packet [out] the packet. Not NULL.
@@ -262,8 +266,8 @@ hsa_status_t hsa_ven_amd_aqlprofile_stop(const hsa_ven_amd_aqlprofile_profile_t*
                                          hsa_ext_amd_aql_pm4_packet_t* aql_stop_packet);
 
 /**
- * Makes the packet that writes the results so far to the output buffer and goes on collecting. Counters only;
- * fails if the library was told, by AQLPROFILE_READ_API=0 in its environment, that nobody will read.
+ * Creates the packet that writes the current results to the output buffer and continues collection. Counters
+ * only. Fails if AQLPROFILE_READ_API=0 is set in the library's environment.
  *
  * @param profile [in] the profile that was started. Not NULL.
  * @param aql_read_packet [out] the packet. Not NULL.
@@ -275,28 +279,28 @@ hsa_status_t hsa_ven_amd_aqlprofile_read(const hsa_ven_amd_aqlprofile_profile_t*
 static const unsigned HSA_VEN_AMD_AQLPROFILE_LEGACY_PM4_PACKET_SIZE = 192;
 
 /**
- * Turns a packet into raw PM4 for queues that have no vendor-specific packet of this kind (gfx8 and older).
- * Its first word must be written last, as an AQL header is. A library without such GPUs fails.
+ * Converts a packet to raw PM4, for queues without this vendor-specific packet (gfx8 and older). Write its
+ * first word last, like an AQL header. Fails if the library does not support such GPUs.
  *
- * @param aql_packet [in] packet made by the library. Not NULL.
- * @param data [out] room for ::HSA_VEN_AMD_AQLPROFILE_LEGACY_PM4_PACKET_SIZE bytes. Not NULL.
+ * @param aql_packet [in] packet of the library. Not NULL.
+ * @param data [out] buffer of ::HSA_VEN_AMD_AQLPROFILE_LEGACY_PM4_PACKET_SIZE bytes. Not NULL.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_legacy_get_pm4(const hsa_ext_amd_aql_pm4_packet_t* aql_packet,
                                                    void* data);
 
 /**
- * Makes the packet that puts a value of the application's into a trace, by which it finds a place in it.
+ * Creates the packet that writes a marker into a trace: a value that the application can search for.
  *
  * @param profile [in,out] the profile that was started. Not NULL.
  * @param aql_marker_packet [out] the packet. Not NULL.
  * @param data [in] the value.
- * @param channel [in] where it goes.
+ * @param channel [in] channel of the marker.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_att_marker(hsa_ven_amd_aqlprofile_profile_t* profile,
                                                hsa_ext_amd_aql_pm4_packet_t* aql_marker_packet, uint32_t data,
                                                hsa_ven_amd_aqlprofile_att_marker_channel_t channel);
 
-// C99 has no unnamed unions, and C++ no types within them, but for an extension of the compilers.
+// C99 has no unnamed unions, and C++ allows no types within them. The compilers accept both as extensions.
 #if defined(__GNUC__)
 #define AQLPROFILE_UNNAMED_ __extension__
 #else
@@ -306,125 +310,124 @@ hsa_status_t hsa_ven_amd_aqlprofile_att_marker(hsa_ven_amd_aqlprofile_profile_t*
 /** A result. Counters have 64 bits. */
 typedef struct {
   /**
-   * Which of several: instance of a counter's block, or number of a trace's buffer. UINT32_MAX in a question:
-   * all.
+   * Instance of a counter's block, or number of a trace's buffer. UINT32_MAX in a request: all.
    */
   uint32_t sample_id;
   AQLPROFILE_UNNAMED_ union {
-    /** If it is a counter's. */
+    /** For counters. */
     struct {
       /** The counter. */
       hsa_ven_amd_aqlprofile_event_t event;
-      /** Its value. */
+      /** Value of the counter. */
       uint64_t result;
     } pmc_data;
-    /** If it is a trace's: the part of the output buffer that holds it. */
+    /** For traces: the part of the output buffer with the trace. */
     hsa_ven_amd_aqlprofile_descriptor_t trace_data;
   };
 } hsa_ven_amd_aqlprofile_info_data_t;
 
 #undef AQLPROFILE_UNNAMED_
 
-/** For finding a block by name. */
+/** Request for a block by name. */
 typedef struct {
-  /** Its name: set by the application, a null-terminated string. */
+  /** Name: set by the application, a null-terminated string. */
   const char* name;
-  /** Its ::hsa_ven_amd_aqlprofile_block_name_t. */
+  /** An ::hsa_ven_amd_aqlprofile_block_name_t. */
   uint32_t id;
   /** Number of instances. */
   uint32_t instance_count;
 } hsa_ven_amd_aqlprofile_id_query_t;
 
-/** What can be asked about a profile, and kinds of result. */
+/** Attributes of a profile, and kinds of result. */
 typedef enum {
-  /** Rough size of the command buffer, in bytes. Type uint32_t. */
+  /** Approximate size of the command buffer, in bytes. Type uint32_t. */
   HSA_VEN_AMD_AQLPROFILE_INFO_COMMAND_BUFFER_SIZE = 0,
-  /** Rough size of the output buffer for counters, in bytes. Type uint32_t. */
+  /** Approximate size of the output buffer for counters, in bytes. Type uint32_t. */
   HSA_VEN_AMD_AQLPROFILE_INFO_PMC_DATA_SIZE = 1,
   /**
-   * Value of a counter: asked with `sample_id` (UINT32_MAX: the sum) and `pmc_data.event`. Type
+   * Value of a counter. The request has `sample_id` (UINT32_MAX: the sum) and `pmc_data.event`. Type
    * ::hsa_ven_amd_aqlprofile_info_data_t.
    */
   HSA_VEN_AMD_AQLPROFILE_INFO_PMC_DATA = 2,
-  /** A trace: asked with `sample_id`. Type ::hsa_ven_amd_aqlprofile_info_data_t. */
+  /** A trace. The request has `sample_id`. Type ::hsa_ven_amd_aqlprofile_info_data_t. */
   HSA_VEN_AMD_AQLPROFILE_INFO_TRACE_DATA = 3,
   /**
-   * Number of counters that a block can run at a time. Asked with the profile's first event. Type uint32_t.
-   */
+   * Number of counters that a block can run at the same time. The request is the profile's first event.
+   * Type uint32_t. */
   HSA_VEN_AMD_AQLPROFILE_INFO_BLOCK_COUNTERS = 4,
   /** A block by its name. Type ::hsa_ven_amd_aqlprofile_id_query_t. */
   HSA_VEN_AMD_AQLPROFILE_INFO_BLOCK_ID = 5,
   /**
-   * Packet that turns counters on. Type ::hsa_ext_amd_aql_pm4_packet_t; without a command buffer, only its
-   * size is set.
+   * Packet that enables counters. Type ::hsa_ext_amd_aql_pm4_packet_t. Without a command buffer, the function
+   * only sets its size.
    */
   HSA_VEN_AMD_AQLPROFILE_INFO_ENABLE_CMD = 6,
-  /** Packet that turns counters off. Otherwise the same. */
+  /** Packet that disables counters, with the rules of ENABLE_CMD. */
   HSA_VEN_AMD_AQLPROFILE_INFO_DISABLE_CMD = 7,
 } hsa_ven_amd_aqlprofile_info_type_t;
 
 /**
- * Gets a result.
+ * Receives a result.
  *
  * @param info_type [in] kind of result.
  * @param info_data [in] the result. Valid during the call.
- * @param callback_data [in,out] what was given for it.
- * @return HSA_STATUS_INFO_BREAK ends the iteration, which succeeds; any other but HSA_STATUS_SUCCESS ends it
- *        and is returned.
+ * @param callback_data [in,out] argument of ::hsa_ven_amd_aqlprofile_iterate_data.
+ * @return HSA_STATUS_INFO_BREAK ends the iteration with success. Any other status except HSA_STATUS_SUCCESS
+ *   ends it, and the iteration returns it.
  */
 typedef hsa_status_t (*hsa_ven_amd_aqlprofile_data_callback_t)(hsa_ven_amd_aqlprofile_info_type_t info_type,
                                                                hsa_ven_amd_aqlprofile_info_data_t* info_data,
                                                                void* callback_data);
 
 /**
- * Tells something about a profile.
+ * Returns an attribute of a profile.
  *
  * @param profile [in] the profile. Not NULL.
- * @param attribute [in] what is asked.
- * @param value [in,out] room for a value of the attribute's type, filled in as far as it is part of the
- *        question. Not NULL.
+ * @param attribute [in] the attribute.
+ * @param value [in,out] buffer of the attribute's type, which also contains the request. Not NULL.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_get_info(const hsa_ven_amd_aqlprofile_profile_t* profile,
                                              hsa_ven_amd_aqlprofile_info_type_t attribute, void* value);
 
 /**
- * Calls back for every result, in the calling thread. The stop or read packet must have been executed.
+ * Calls a function for every result, in the calling thread. The stop or read packet must be complete.
  *
  * @param profile [in] the profile. Not NULL.
- * @param callback [in] gets the results. Not NULL.
- * @param data [in,out] passed to `callback`. May be NULL.
+ * @param callback [in] receives the results. Not NULL.
+ * @param data [in,out] argument for `callback`. May be NULL.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_iterate_data(const hsa_ven_amd_aqlprofile_profile_t* profile,
                                                  hsa_ven_amd_aqlprofile_data_callback_t callback, void* data);
 
 /**
- * Says what went wrong last.
+ * Returns the reason of the last failure.
  *
- * @param str [out] a null-terminated string of the library's. Not NULL.
+ * @param str [out] a null-terminated string that the library owns. Not NULL.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_error_string(const char** str);
 
 /**
- * Gets the name of a dimension in which instances of a block are counted: shader engine, channel and so on.
+ * Receives the name of a dimension in which instances of a block are counted: shader engine, channel and so
+ * on.
  *
  * @param id [in] number of the dimension.
- * @param name [in] its name, null-terminated.
+ * @param name [in] name of the dimension, null-terminated.
  * @return HSA_STATUS_SUCCESS.
  */
 typedef hsa_status_t (*hsa_ven_amd_aqlprofile_eventname_callback_t)(int id, const char* name);
 
-/** Calls back for every dimension that there is, in the calling thread. The callback must not be NULL. */
+/** Calls a function for every dimension, in the calling thread. The callback must not be NULL. */
 hsa_status_t hsa_ven_amd_aqlprofile_iterate_event_ids(hsa_ven_amd_aqlprofile_eventname_callback_t);
 
 /**
- * Gets one coordinate of an instance.
+ * Receives one coordinate of an instance.
  *
  * @param position [in] number of the call, from 0.
  * @param id [in] number of the dimension.
  * @param extent [in] number of values in this dimension.
- * @param coordinate [in] where the instance is: 0 to `extent` - 1.
+ * @param coordinate [in] coordinate of the instance: 0 to `extent` - 1.
  * @param name [in] name of the dimension, null-terminated.
- * @param userdata [in] what was given for it.
+ * @param userdata [in] argument of ::hsa_ven_amd_aqlprofile_iterate_event_coord.
  * @return HSA_STATUS_SUCCESS.
  */
 typedef hsa_status_t (*hsa_ven_amd_aqlprofile_coordinate_callback_t)(int position, int id, int extent,
@@ -432,13 +435,13 @@ typedef hsa_status_t (*hsa_ven_amd_aqlprofile_coordinate_callback_t)(int positio
                                                                      void* userdata);
 
 /**
- * Calls back for every coordinate of the instance that a result came from, in the calling thread.
+ * Calls a function for every coordinate of the instance of a result, in the calling thread.
  *
  * @param agent [in] the GPU.
  * @param event [in] the counter.
  * @param sample_id [in] hsa_ven_amd_aqlprofile_info_data_t::sample_id of the result.
- * @param callback [in] gets the coordinates. Not NULL.
- * @param userdata [in] passed to `callback`. May be NULL.
+ * @param callback [in] receives the coordinates. Not NULL.
+ * @param userdata [in] argument for `callback`. May be NULL.
  */
 hsa_status_t hsa_ven_amd_aqlprofile_iterate_event_coord(hsa_agent_t agent,
                                                         hsa_ven_amd_aqlprofile_event_t event,
@@ -446,9 +449,9 @@ hsa_status_t hsa_ven_amd_aqlprofile_iterate_event_coord(hsa_agent_t agent,
                                                         hsa_ven_amd_aqlprofile_coordinate_callback_t callback,
                                                         void* userdata);
 
-/** Version of the extension, as it is asked for by hsa_system_get_major_extension_table. */
+/** Major version of the extension, for hsa_system_get_major_extension_table. */
 #define hsa_ven_amd_aqlprofile_VERSION_MAJOR 1
-/** File name of the library, made from its suffix: "64" for 64-bit programs, "" for others. */
+/** File name of the library with a suffix: "64" for 64-bit programs, "" for others. */
 #define hsa_ven_amd_aqlprofile_LIB(suff) "libhsa-amd-aqlprofile" suff ".so"
 
 /** File name of the library for programs of this word size. */
@@ -459,8 +462,8 @@ static const char kAqlProfileLib[] = hsa_ven_amd_aqlprofile_LIB("");
 #endif
 
 /**
- * Functions of the extension, as hsa_system_get_major_extension_table fills them in. Each is the function of
- * the same name.
+ * Functions of the extension, for hsa_system_get_major_extension_table. Each member is the function of the
+ * same name.
  */
 typedef struct hsa_ven_amd_aqlprofile_1_00_pfn_s {
   uint32_t (*hsa_ven_amd_aqlprofile_version_major)(void);

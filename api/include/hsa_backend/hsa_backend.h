@@ -1,30 +1,29 @@
-/* The backend ABI: what a loadable backend of Rigel provides, and what the runtime provides to it.
+/* The backend ABI: the functions of a loadable backend of Rigel, and those of the runtime for it.
  *
  * A backend is a shared library that supports one family of devices. It exports one function,
  * `hsa_backend_query_v1`, which returns a constant table of functions in groups. A JSON manifest names the
- * library and the devices that it claims (docs/extend/backend.md). A new backend needs no rebuild of the runtime. It
- * includes this header, sanitizer.h and <hsa/...> only, and links no symbol of the runtime.
+ * library and the devices that it claims (docs/extend/backend.md). A new backend needs no rebuild of the
+ * runtime. It includes this header, sanitizer.h and <hsa/...> only, and links no symbol of the runtime.
  *
  * The header is C11 and C++20. hsa_backend.hpp contains helpers for C++.
  *
- * Rules of the interface between runtime and backend
- *   Versions   The major version is part of the symbol's name. Within a major version, structs grow only at their
- *              end. The side that fills a struct sets `struct_size`. The side that reads it checks HSABE_HAS
- *              before it reads a field that the first version did not have.
- *   Types      Fixed-width integers, sized strings and pointers. No C++ types, exceptions, errno or FILE.
- *   Ownership  Each side frees what it allocated. Everything reachable from hsabe_backend_t lives as long as the
- *              module, and modules are never unloaded. Strings passed to a function are valid for the call.
- *   Errors     Functions return an hsa_status_t value as int32_t. Before a function returns a failure, it passes
- *              the explanation to `host->events->report`, once, on the same thread.
- *   Threads    query, select and describe_kernel: any thread, re-entrant, no side effects. enumerate, open
- *              and close: one call at a time per backend. All others: concurrently for different queues and
- *              images, one call at a time for the same queue or image. During a call the runtime holds no
- *              lock except that of the queue. Services of the host may be called on any thread and within any
- *              call.
- *   Fork       In a forked child the runtime never uses a device, queue or image that the parent opened.
- *              It may open devices again: keep state in the device, not in variables of the module.
- *   Lifetime   close is called in the last hsa_shut_down, after every queue and image of the device is destroyed.
- *              hsa_shut_down may run in a static destructor of the program: keep no state with a destructor.
+ * Rules of the interface between runtime and backend:
+ *  - Versions: The major version is part of the symbol's name. Within a major version, structs grow only at
+ *    their end. The side that fills a struct sets `struct_size`. The side that reads it checks HSABE_HAS
+ *    before it reads a field that the first version did not have.
+ *  - Types: Fixed-width integers, sized strings and pointers. No C++ types, exceptions, errno or FILE.
+ *  - Ownership: Each side frees what it allocated. Everything reachable from hsabe_backend_t lives as long as
+ *    the module, and modules are never unloaded. Strings passed to a function are valid for the call.
+ *  - Errors: Functions return an hsa_status_t value as int32_t. Before a function returns a failure, it
+ *    passes the explanation to `host->events->report`, once, on the same thread.
+ *  - Threads: query, select and describe_kernel: any thread, re-entrant, no side effects. enumerate, open and
+ *    close: one call at a time per backend. All others: concurrently for different queues and images, one
+ *    call at a time for the same queue or image. During a call the runtime holds no lock except that of the
+ *    queue. Services of the host may be called on any thread and within any call.
+ *  - Fork: In a forked child the runtime never uses a device, queue or image that the parent opened. It may
+ *    open devices again: keep state in the device, not in variables of the module.
+ *  - Lifetime: close is called in the last hsa_shut_down, after every queue and image of the device is
+ *    destroyed. hsa_shut_down may run in a static destructor of the program: keep no state with a destructor.
  */
 #ifndef HSA_BACKEND_HSA_BACKEND_H_
 #define HSA_BACKEND_HSA_BACKEND_H_
@@ -46,7 +45,7 @@ extern "C" {
 #define HSABE_ABI_MINOR 6u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
-/* Where the field `last` of struct T ends. */
+/* Offset of the end of the field `last` in struct T. */
 #define HSABE_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
 /* Whether the struct at `p` is large enough to contain the field `f`. */
 #define HSABE_HAS(p, T, f) ((p)->struct_size >= HSABE_END(T, f))
@@ -74,18 +73,18 @@ typedef struct hsabe_host_log {
   uint64_t struct_size;
   /* Nonzero if a message of this level is logged. Call it before formatting. */
   int32_t (*enabled)(void* self, uint32_t level);
-  /* Logs one line, without a line break at its end, as `rigel: <level>: <backend>: <text>`. Warnings during discovery
-   * also become lines of the discovery report. Use events->report for the reason of a failure. */
+  /* Logs one line, without a line break at its end, as `rigel: <level>: <backend>: <text>`. Warnings during
+   * discovery also become lines of the discovery report. Use events->report for the reason of a failure. */
   void (*write)(void* self, uint32_t level, hsabe_str_t text);
 } hsabe_host_log_t;
 HSABE_CHECK(hsabe_host_log_t, write);
 
 typedef struct hsabe_host_memory {
   uint64_t struct_size;
-  /* Allocates `size` bytes of zeroed memory on the NUMA node nearest to the device, page aligned, accessible to all
-   * agents. OUT_OF_RESOURCES: no memory, or devices are still being opened. */
+  /* Allocates `size` bytes of zeroed memory on the NUMA node nearest to the device, page aligned, accessible
+   * to all agents. OUT_OF_RESOURCES: no memory, or devices are still being opened. */
   hsabe_status_t (*allocate)(void* self, uint64_t size, void** out);
-  /* Frees what allocate returned. Null is allowed. */
+  /* Frees memory of `allocate`. Null is allowed. */
   void (*release)(void* self, void* pointer);
 } hsabe_host_memory_t;
 HSABE_CHECK(hsabe_host_memory_t, release);
@@ -105,21 +104,22 @@ HSABE_CHECK(hsabe_wait_t, reserved0);
 
 typedef struct hsabe_host_signal {
   uint64_t struct_size;
-  /* Creates a signal. Devices can access signals that are created after all devices have been opened. Only the
-   * host can access a signal that device.open creates. */
+  /* Creates a signal. Devices can access signals that are created after all devices have been opened. Only
+   * the host can access a signal that device.open creates. */
   hsabe_status_t (*create)(void* self, int64_t initial_value, uint64_t* out);
   void (*destroy)(void* self, uint64_t signal);
-  /* Change the value with release semantics and wake all waiting threads. A direct store to amd_signal_t.value
-   * wakes no thread. A direct atomic load of it is allowed, and is the fast way to poll. */
+  /* Change the value with release semantics and wake all waiting threads. A direct store to
+   * amd_signal_t.value wakes no thread. A direct atomic load of it is allowed, and is the fast way to
+   * poll. */
   void (*store)(void* self, uint64_t signal, int64_t value);
   void (*subtract)(void* self, uint64_t signal, int64_t value);
   /* Sleeps until one of the waits holds and returns its index, or HSABE_WAIT_TIMED_OUT after `timeout_ns`.
    * Loads the values with acquire semantics. Spins for `spin_ns` before it sleeps in the kernel. */
   uint32_t (*wait_any)(void* self, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns,
                        uint64_t spin_ns);
-  /* Since 1.1. Calls `handler(value, argument)` on a thread of the runtime when the condition holds, and again
-   * while the handler returns true. After the signal is destroyed, `settle` returns when the last call has
-   * returned. A handler may wait for a device, but not for the application. */
+  /* Since 1.1. Calls `handler(value, argument)` on a thread of the runtime when the condition holds, and
+   * again while the handler returns true. After the signal is destroyed, `settle` returns when the last call
+   * has returned. A handler may wait for a device, but not for the application. */
   hsabe_status_t (*watch)(void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
                           void* argument);
   void (*settle)(void* self);
@@ -149,15 +149,16 @@ HSABE_CHECK(hsabe_scratch_event_t, host);
 
 typedef struct hsabe_host_events {
   uint64_t struct_size;
-  /* Reports that the queue with this cookie (hsabe_queue_desc_t) has stopped because of `status`, once per queue.
-   * The error callback of the application runs later, on a thread of the runtime; it may destroy the queue. */
+  /* Reports that the queue with this cookie (hsabe_queue_desc_t) has stopped because of `status`, once per
+   * queue. The error callback of the application runs later, on a thread of the runtime; it may destroy the
+   * queue. */
   void (*queue_error)(void* self, uint64_t queue_cookie, hsabe_status_t status);
-  /* Passes the reason why the current call on this thread fails. The runtime adds it to the discovery report or the
-   * log. The text has the form `<problem>; <remedy>`. */
+  /* Passes the reason why the current call on this thread fails. The runtime adds it to the discovery report
+   * or the log. The text has the form `<problem>; <remedy>`. */
   void (*report)(void* self, hsabe_str_t text);
-  /* Since 1.6. Reports the start and then the end of a scratch event on the same thread, while the queue exists. A
-   * tool that receives it may call any function of the backend except those that create and destroy queues. A
-   * backend does not report events of its internal queues. */
+  /* Since 1.6. Reports the start and then the end of a scratch event on the same thread, while the queue
+   * exists. A tool that receives it may call any function of the backend except those that create and destroy
+   * queues. A backend does not report events of its internal queues. */
   void (*scratch)(void* self, hsabe_scratch_event_t* event);
 } hsabe_host_events_t;
 HSABE_CHECK(hsabe_host_events_t, scratch);
@@ -173,8 +174,8 @@ typedef struct hsabe_host_config {
 } hsabe_host_config_t;
 HSABE_CHECK(hsabe_host_config_t, get_string);
 
-/* Since 1.1: functions of the runtime for a device on the KFD bus (HSABE_BUS_KFD). The runtime has opened the kernel
- * driver and acquired the address space of the device. The runtime manages the memory pools. */
+/* Since 1.1: functions of the runtime for a device on the KFD bus (HSABE_BUS_KFD). The runtime has opened the
+ * kernel driver and acquired the address space of the device. The runtime manages the memory pools. */
 
 enum {
   HSABE_BLOCK_HOST = 1, /* host memory that the driver allocates */
@@ -208,18 +209,19 @@ typedef struct hsabe_driver_facts {
   uint64_t group_aperture;   /* first address of the group segment's aperture */
   uint64_t private_aperture; /* of the private segment's */
   uint64_t address_limit;    /* the last address that every GPU can use */
-  uint64_t
-      exceptions; /* since 1.2; nonzero: RUNTIME_ENABLE is in effect, and the driver reports errors of queues
-                        * through the headers of their save areas */
-  /* Since 1.4: the initial compute units of internal queues of the backend, in the format of queue->set_cu_mask;
-   * 0 bits: all. The runtime sets the masks of the program's queues. Valid while the device is open. */
+  /* Since 1.2. Nonzero: RUNTIME_ENABLE is in effect, and the driver reports errors of queues through the
+   * headers of their save areas. */
+  uint64_t exceptions;
+  /* Since 1.4: the initial compute units of internal queues of the backend, in the format of
+   * queue->set_cu_mask; 0 bits: all. The runtime sets the masks of the program's queues. Valid while the
+   * device is open. */
   const uint32_t* cu_mask;
   uint64_t cu_mask_bits;
 } hsabe_driver_facts_t;
 HSABE_CHECK(hsabe_driver_facts_t, cu_mask_bits);
 
-/* Since 1.3: a function that rings a doorbell. It has the effect of a store of `value` to the register. Threads: any,
- * at any time, also after the queue is destroyed. */
+/* Since 1.3: a function that rings a doorbell. It has the effect of a store of `value` to the register.
+ * Threads: any, at any time, also after the queue is destroyed. */
 typedef struct hsabe_bell {
   uint64_t struct_size;
   void (*ring)(void* context, uint64_t value); /* null: store to the register */
@@ -230,10 +232,11 @@ HSABE_CHECK(hsabe_bell_t, context);
 typedef struct hsabe_host_driver {
   uint64_t struct_size;
   void (*facts)(void* self, hsabe_driver_facts_t* facts);
-  /* Makes the ioctl with this number on /dev/kfd, and repeats it while it is interrupted. Returns 0 or -errno. The
-   * argument is a struct of <hsa_plugin/kfd_abi.h>, or a shorter or longer version of it. */
+  /* Makes the ioctl with this number on /dev/kfd, and repeats it while it is interrupted. Returns 0 or
+   * -errno. The argument is a struct of <hsa_plugin/kfd_abi.h>, or a shorter or longer version of it. */
   int32_t (*ioctl)(void* self, uint32_t number, void* argument, uint64_t size);
-  /* Allocates `size` bytes (a multiple of the page size) and maps them to this device. The contents are undefined. */
+  /* Allocates `size` bytes (a multiple of the page size) and maps them to this device. The contents are
+   * undefined. */
   hsabe_status_t (*allocate)(void* self, uint32_t kind, uint32_t flags, uint64_t size, uint64_t alignment,
                              hsabe_block_t* out);
   /* The same at an address within a range of `reserve`; release keeps the range reserved. */
@@ -243,14 +246,16 @@ typedef struct hsabe_host_driver {
   /* Reserves an address range without memory. release_addresses releases it, after the blocks in it. */
   hsabe_status_t (*reserve)(void* self, uint64_t size, uint64_t alignment, void** address);
   void (*release_addresses)(void* self, void* address, uint64_t size);
-  /* Returns the doorbell of a queue of this device, from the results of CREATE_QUEUE; null if it cannot be mapped.
-   * After the first call, the runtime receives the driver's events as soon as all devices are open. */
+  /* Returns the doorbell of a queue of this device, from the results of CREATE_QUEUE; null if it cannot be
+   * mapped. After the first call, the runtime receives the driver's events as soon as all devices are
+   * open. */
   void* (*doorbell)(void* self, uint64_t doorbell_offset, uint32_t queue_id);
-  /* Returns the page of registers that user mode may write, or null. A store at offset 0 flushes memory accesses of
-   * the host data path, a store at offset 4 flushes its register accesses. */
+  /* Returns the page of registers that user mode may write, or null. A store at offset 0 flushes memory
+   * accesses of the host data path, a store at offset 4 flushes its register accesses. */
   void* (*registers)(void* self);
-  /* Since 1.3. Fills in *bell with a function that rings the doorbell at the address that `doorbell` returned. A
-   * software device provides one, so that it need not poll the doorbell. For a physical device, ring is null. */
+  /* Since 1.3. Fills in *bell with a function that rings the doorbell at the address that `doorbell`
+   * returned. A software device provides one, so that it need not poll the doorbell. For a physical device,
+   * ring is null. */
   void (*bell)(void* self, void* doorbell, hsabe_bell_t* bell);
 } hsabe_host_driver_t;
 HSABE_CHECK(hsabe_host_driver_t, bell);
@@ -284,7 +289,7 @@ typedef struct hsabe_property {
 } hsabe_property_t;
 HSABE_CHECK(hsabe_property_t, value);
 
-/* What is known of a device before it is opened. */
+/* Properties of a device before it is opened. */
 typedef struct hsabe_node {
   uint64_t struct_size;
   uint32_t bus;     /* HSABE_BUS_ */
@@ -294,10 +299,10 @@ typedef struct hsabe_node {
   uint32_t gfx_minor;
   uint32_t gfx_stepping;
   uint32_t reserved0;
-  /* All other properties, sorted by name. KFD: the `properties` file of the node; gpu_id; xnack_enabled: whether
-   * GPU page faults of this process are retried; host_atomics (since 1.5): whether 64-bit atomics of the
-   * device work on host memory.
-   * CPU: cpu_cores_count, cpu_max_clock_mhz, cpu_first, cacheline_bytes, memory_bytes. */
+  /* All other properties, sorted by name. KFD: the `properties` file of the node; gpu_id; xnack_enabled:
+   * whether GPU page faults of this process are retried; host_atomics (since 1.5): whether 64-bit atomics of
+   * the device work on host memory. CPU: cpu_cores_count, cpu_max_clock_mhz, cpu_first, cacheline_bytes,
+   * memory_bytes. */
   const hsabe_property_t* properties;
   uint64_t property_count;
 } hsabe_node_t;
@@ -311,9 +316,9 @@ enum {
   /* An ordinary signal that a thread of the backend waits on. */
   HSABE_DOORBELL_SIGNAL = 3,
   /* Since 1.5; earlier runtimes reject the device and report the reason. The register, the lock and
-   * max_legacy_doorbell_dispatch_id_plus_1 are those of HSABE_DOORBELL_INDEX32_LEGACY. The value is the end of the
-   * packets in dwords, in a ring that is mapped twice in succession: (index + 1) % (2 * packets) * 16 (gfx7,
-   * Tonga). */
+   * max_legacy_doorbell_dispatch_id_plus_1 are those of HSABE_DOORBELL_INDEX32_LEGACY. The value is the end
+   * of the packets in dwords, in a ring that is mapped twice in succession: (index + 1) % (2 * packets) * 16
+   * (gfx7, Tonga). */
   HSABE_DOORBELL_DWORDS32_LEGACY = 4
 };
 
@@ -350,8 +355,8 @@ HSABE_CHECK(hsabe_cache_t, size);
 
 enum { HSABE_FEATURE_KERNEL_DISPATCH = 1u << 0, HSABE_FEATURE_AGENT_DISPATCH = 1u << 1 };
 
-/* Capabilities of one device, filled in by `select`. Pointers refer to static storage of the module, or to storage of
- * the open device that lives until it is closed. A size of 0 means that the feature is absent. */
+/* Capabilities of one device, filled in by `select`. Pointers refer to static storage of the module, or to
+ * storage of the open device that lives until it is closed. A size of 0 means that the feature is absent. */
 typedef struct hsabe_caps {
   uint64_t struct_size;
   hsabe_str_t name;         /* HSA_AGENT_INFO_NAME, at most 63 bytes */
@@ -397,8 +402,8 @@ typedef struct hsabe_caps {
   uint32_t shader_arrays_per_engine;
   uint32_t bdf_id; /* PCI bus << 8 | device << 3 | function */
   uint32_t pci_domain;
-  /* Since 1.4. Number of compute units in a group that CU masks enable or disable as a whole; the first group starts
-   * at unit 0. 0: each unit separately. */
+  /* Since 1.4. Number of compute units in a group that CU masks enable or disable as a whole; the first group
+   * starts at unit 0. 0: each unit separately. */
   uint32_t compute_units_together;
   /* Since 1.4. Number of compute units that a cooperative dispatch is guaranteed to occupy at the same time;
    * 0: all. */
@@ -422,16 +427,16 @@ typedef struct hsabe_device_ops {
   /* Optional: lists the devices of the bus HSABE_BUS_OWN. Required of a backend that claims that bus. */
   hsabe_status_t (*enumerate)(const hsabe_host_t* host, const hsabe_node_sink_t* sink);
   /* Fills in the capabilities of the device that `node` describes. Pure: no I/O, no state.
-   * HSA_STATUS_ERROR_INVALID_AGENT: the backend does not support the device. The caller zeroes *caps and sets its
-   * struct_size. */
+   * HSA_STATUS_ERROR_INVALID_AGENT: the backend does not support the device. The caller zeroes *caps and sets
+   * its struct_size. */
   hsabe_status_t (*select)(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps);
   /* Opens the device. `host` outlives it. */
   hsabe_status_t (*open)(const hsabe_host_t* host, const hsabe_node_t* node, void** device);
   void (*close)(void* device);
   /* Optional (null: the system clock). Reads the clock of the device's time stamps. */
   hsabe_status_t (*read_clock)(void* device, uint64_t* ticks, uint64_t* ticks_per_second);
-  /* Since 1.2. Optional. Releases unused memory that the backend keeps, such as scratch memory of idle queues.
-   * Returns nonzero if it released any. Any thread. */
+  /* Since 1.2. Optional. Releases unused memory that the backend keeps, such as scratch memory of idle
+   * queues. Returns nonzero if it released any. Any thread. */
   int32_t (*trim)(void* device);
   /* Since 1.2. Optional, both or neither. Sets the bytes of scratch memory that a queue may keep between
    * dispatches, and returns when no queue keeps more. INVALID_ARGUMENT: more than the maximum (`most`). */
@@ -443,10 +448,10 @@ HSABE_CHECK(hsabe_device_ops_t, scratch_limits);
 typedef struct hsabe_queue_desc {
   uint64_t struct_size;
   uint64_t cookie; /* names the queue in events->queue_error */
-  uint64_t
-      doorbell_signal; /* the doorbell of the queue, a signal that the runtime created with the value -1 */
-  uint32_t packets;    /* a power of two within the device's bounds */
-  uint32_t type;       /* hsa_queue_type32_t */
+  /* The doorbell of the queue: a signal that the runtime created with the value -1. */
+  uint64_t doorbell_signal;
+  uint32_t packets;              /* a power of two within the device's bounds */
+  uint32_t type;                 /* hsa_queue_type32_t */
   uint32_t private_segment_size; /* bytes a work-item, a hint; UINT32_MAX: none given */
   uint32_t group_segment_size;   /* bytes a work-group, a hint; UINT32_MAX: none given */
 } hsabe_queue_desc_t;
@@ -456,12 +461,12 @@ HSABE_CHECK(hsabe_queue_desc_t, group_segment_size);
 typedef struct hsabe_queue_info {
   uint64_t struct_size;
   void* queue; /* passed to the functions of hsabe_queue_ops_t */
-  /* The amd_queue_t (<hsa/amd_hsa_queue.h>), created by the backend with type, features, ring, size, id and the
-   * doorbell_signal of the descriptor. */
+  /* The amd_queue_t (<hsa/amd_hsa_queue.h>), created by the backend with type, features, ring, size, id and
+   * the doorbell_signal of the descriptor. */
   void* amd_queue;
   void* doorbell; /* the register; null for HSABE_DOORBELL_SIGNAL */
-  /* Since 1.3. For doorbells with a register: if `ring` is not null, the runtime calls it instead of storing to the
-   * register. The register must work nevertheless, since programs and kernels may store to it. */
+  /* Since 1.3. For doorbells with a register: if `ring` is not null, the runtime calls it instead of storing
+   * to the register. The register must work nevertheless, since programs and kernels may store to it. */
   hsabe_bell_t bell;
 } hsabe_queue_info_t;
 HSABE_CHECK(hsabe_queue_info_t, bell);
@@ -472,9 +477,11 @@ enum { HSABE_PRIORITY_LOW = 0, HSABE_PRIORITY_NORMAL = 1, HSABE_PRIORITY_HIGH = 
 typedef struct hsabe_queue_ops {
   uint64_t struct_size;
   hsabe_status_t (*create)(void* device, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info);
-  /* Stops the queue, waits until none of its packets runs, and frees it. Packets that have not started are dropped. */
+  /* Stops the queue, waits until none of its packets runs, and frees it. Packets that have not started are
+   * dropped. */
   void (*destroy)(void* queue);
-  /* Stops the queue permanently, as hsa_queue_inactivate specifies. Packets that have not started are dropped. */
+  /* Stops the queue permanently, as hsa_queue_inactivate specifies. Packets that have not started are
+   * dropped. */
   hsabe_status_t (*inactivate)(void* queue);
   /* Optional. Turns on time stamps of dispatches: amd_signal_t.start_ts and end_ts, in device ticks. */
   hsabe_status_t (*set_profiling)(void* queue, int32_t enabled);
@@ -514,10 +521,11 @@ HSABE_CHECK(hsabe_segment_part_t, reserved0);
 /* One loaded segment group of a code object: contiguous. */
 typedef struct hsabe_segment {
   uint64_t struct_size;
-  uint64_t device_address; /* where the device sees it */
+  uint64_t device_address; /* address for the device */
   void* host_address;      /* where its bytes are now; equal to device_address for host code */
   uint64_t size;           /* bytes */
-  /* Since 1.1: the protection of its parts, sorted by offset. Bytes outside of all parts are not accessible. */
+  /* Since 1.1: the protection of its parts, sorted by offset. Bytes outside of all parts are not
+   * accessible. */
   const hsabe_segment_part_t* parts;
   uint64_t part_count;
 } hsabe_segment_t;
@@ -544,13 +552,14 @@ HSABE_CHECK(hsabe_kernel_info_t, wavefront_size);
 /* Required of a device with HSABE_FEATURE_KERNEL_DISPATCH. */
 typedef struct hsabe_code_ops {
   uint64_t struct_size;
-  /* Returns 0 if the device cannot run the code, after a report of the reason; otherwise how well the code fits
-   * (higher is better). */
+  /* Returns 0 if the device cannot run the code, after a report of the reason; otherwise how well the code
+   * fits (higher is better). */
   uint32_t (*accepts)(void* device, const hsabe_code_target_t* target);
   /* Optional. The address of a symbol that neither the code object nor the executable defines. */
   hsabe_status_t (*resolve)(void* device, hsabe_str_t name, uint64_t* address);
-  /* Makes the code executable and visible to instruction fetch, after the runtime has written the bytes and applied
-   * the relocations. `symbols` are the defined dynamic symbols. *image identifies the code until `unload`. */
+  /* Makes the code executable and visible to instruction fetch, after the runtime has written the bytes and
+   * applied the relocations. `symbols` are the defined dynamic symbols. *image identifies the code until
+   * `unload`. */
   hsabe_status_t (*load)(void* device, const hsabe_segment_t* segment, const hsabe_code_symbol_t* symbols,
                          uint64_t symbol_count, void** image);
   void (*unload)(void* device, void* image);
@@ -567,14 +576,14 @@ typedef struct hsabe_memory_ops {
   hsabe_status_t (*allocate)(void* device, uint32_t heap, uint64_t size, uint64_t alignment,
                              uint64_t* address);
   hsabe_status_t (*release)(void* device, uint32_t heap, uint64_t address, uint64_t size);
-  /* Optional if every heap is HOST_VISIBLE. Copies between host memory and device memory, or within device memory,
-   * and returns when the copy is complete. */
+  /* Optional if every heap is HOST_VISIBLE. Copies between host memory and device memory, or within device
+   * memory, and returns when the copy is complete. */
   hsabe_status_t (*copy)(void* device, uint64_t destination, uint64_t source, uint64_t size);
 } hsabe_memory_ops_t;
 HSABE_CHECK(hsabe_memory_ops_t, copy);
 
-/* Since 1.1. A copy by the device: it waits for signals, copies bytes and decrements the completion signal. Addresses
- * are device addresses; the device can access both sides. */
+/* Since 1.1. A copy by the device: it waits for signals, copies bytes and decrements the completion signal.
+ * Addresses are device addresses; the device can access both sides. */
 typedef struct hsabe_copy {
   uint64_t struct_size;
   uint64_t destination;
@@ -589,13 +598,13 @@ typedef struct hsabe_copy {
   const uint64_t* dependencies; /* handles of signals: the copy starts after each is 0 */
   uint64_t dependency_count;
   uint64_t completion; /* handle of a signal: decremented when the bytes are visible to all agents */
-  uint64_t
-      start_time; /* addresses where the device stores its clock before and after, 32-byte aligned; 0: none */
+  /* Addresses to which the device stores its clock before and after the copy, 32-byte aligned; 0: none. */
+  uint64_t start_time;
   uint64_t end_time;
   uint32_t from_host; /* nonzero: the source is host memory */
   uint32_t to_host;   /* nonzero: the destination is */
-  uint32_t
-      engines; /* bits of hsa_amd_sdma_engine_id_t, one of which makes the copy; 0: the backend chooses */
+  /* Bits of hsa_amd_sdma_engine_id_t; one of these engines makes the copy. 0: the backend chooses. */
+  uint32_t engines;
   uint32_t reserved0;
 } hsabe_copy_t;
 HSABE_CHECK(hsabe_copy_t, reserved0);
@@ -603,17 +612,17 @@ HSABE_CHECK(hsabe_copy_t, reserved0);
 /* Since 1.1. Optional. */
 typedef struct hsabe_copy_ops {
   uint64_t struct_size;
-  /* Starts a copy and returns. HSA_STATUS_ERROR_OUT_OF_RESOURCES: the device cannot make this copy, and nothing has
-   * been copied. A backend also returns it for dependencies that would delay unrelated copies. Any thread,
-   * several calls at a time. */
+  /* Starts a copy and returns. HSA_STATUS_ERROR_OUT_OF_RESOURCES: the device cannot make this copy, and
+   * nothing has been copied. A backend also returns it for dependencies that would delay unrelated copies.
+   * Any thread, several calls at a time. */
   hsabe_status_t (*submit)(void* device, const hsabe_copy_t* copy);
   /* Starts to store `count` words of 32 bits at a 4-byte aligned address; `completion` as in hsabe_copy_t. */
   hsabe_status_t (*fill)(void* device, uint64_t destination, uint32_t value, uint64_t count,
                          uint64_t completion);
   /* Returns the existing engines and the idle engines (bits of hsa_amd_sdma_engine_id_t). */
   void (*engines)(void* device, uint32_t* all, uint32_t* idle);
-  /* Since 1.2; optional. Called after the driver reported a failure of the device. Ends all pending copies with the
-   * negative of `status` in their completion signals. Later copies start normally. */
+  /* Since 1.2; optional. Called after the driver reported a failure of the device. Ends all pending copies
+   * with the negative of `status` in their completion signals. Later copies start normally. */
   void (*abandon)(void* device, hsabe_status_t status);
 } hsabe_copy_ops_t;
 HSABE_CHECK(hsabe_copy_ops_t, abandon);
@@ -626,7 +635,8 @@ HSABE_CHECK(hsabe_copy_ops_t, abandon);
 
 typedef struct hsabe_image_limits {
   uint64_t struct_size;
-  /* Maximum numbers of elements by geometry: width, height, depth, layers; 1 for dimensions that it does not have. */
+  /* Maximum numbers of elements by geometry: width, height, depth, layers; 1 for dimensions that it does not
+   * have. */
   uint32_t most[HSABE_IMAGE_GEOMETRIES][4];
   uint32_t read_handles;        /* read-only images at a time */
   uint32_t write_handles;       /* other images at a time */
@@ -654,23 +664,25 @@ typedef struct hsabe_image_layout {
 } hsabe_image_layout_t;
 HSABE_CHECK(hsabe_image_layout_t, element_size);
 
-/* Optional. The results depend only on the device and the arguments; any thread. Image descriptors have a valid
- * geometry. */
+/* Optional. The results depend only on the device and the arguments; any thread. Image descriptors have a
+ * valid geometry. */
 typedef struct hsabe_image_ops {
   uint64_t struct_size;
   void (*limits)(void* device, hsabe_image_limits_t* limits);
   void (*format)(void* device, uint32_t geometry, const hsa_ext_image_format_t* format,
                  hsabe_image_format_t* out);
-  /* Returns the layout of an image within the limits. `data_layout` is a value of hsa_ext_image_data_layout_t. If it
-   * is OPAQUE, both pitches are 0 and the backend chooses the layout. Otherwise a pitch of 0 selects the minimum.
-   * HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED, _IMAGE_SIZE_UNSUPPORTED, _IMAGE_PITCH_UNSUPPORTED. */
+  /* Returns the layout of an image within the limits. `data_layout` is a value of
+   * hsa_ext_image_data_layout_t. If it is OPAQUE, both pitches are 0 and the backend chooses the layout.
+   * Otherwise a pitch of 0 selects the minimum. HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED,
+   * _IMAGE_SIZE_UNSUPPORTED, _IMAGE_PITCH_UNSUPPORTED. */
   hsabe_status_t (*lay_out)(void* device, const hsa_ext_image_descriptor_t* image, uint32_t data_layout,
                             uint64_t row_pitch, uint64_t slice_pitch, hsabe_image_layout_t* out);
-  /* Writes the HSABE_IMAGE_WORDS words of an image whose data is at `address`, aligned as the layout requires. */
+  /* Writes the HSABE_IMAGE_WORDS words of an image whose data is at `address`, aligned as the layout
+   * requires. */
   hsabe_status_t (*describe)(void* device, const hsa_ext_image_descriptor_t* image,
                              const hsabe_image_layout_t* layout, uint64_t address, uint32_t* words);
-  /* Optional. Does the same for an image with the layout of a graphics API, and returns the known properties of the
-   * layout in *out. */
+  /* Optional. Does the same for an image with the layout of a graphics API, and returns the known properties
+   * of the layout in *out. */
   hsabe_status_t (*describe_foreign)(void* device, const hsa_ext_image_descriptor_t* image,
                                      const hsa_amd_image_descriptor_t* layout, uint64_t address,
                                      hsabe_image_layout_t* out, uint32_t* words);
@@ -694,8 +706,8 @@ typedef struct hsabe_backend {
   hsabe_str_t name;     /* as in the manifest */
   hsabe_str_t version;  /* free text */
   hsabe_str_t build_id; /* compared with that of the manifest if both are given */
-  /* HSABE_SANITIZER (sanitizer.h). Two different sanitizers in a process do not work, so the runtime rejects a module
-   * whose value is neither HSABE_SANITIZER_NONE nor that of the runtime. */
+  /* HSABE_SANITIZER (sanitizer.h). Two different sanitizers in a process do not work. The runtime rejects a
+   * module with a sanitizer that differs from its own. */
   uint32_t sanitizer;
   uint32_t reserved0;
   const hsabe_device_ops_t* device; /* required */
@@ -709,9 +721,9 @@ typedef struct hsabe_backend {
 } hsabe_backend_t;
 HSABE_CHECK(hsabe_backend_t, image);
 
-/* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not support
- * a host of this version. A host supports backends of lower minor versions. A backend supports an older host by
- * returning a table of that host's minor version. */
+/* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not
+ * support a host of this version. A host supports backends of lower minor versions. A backend supports an
+ * older host by returning a table of that host's minor version. */
 typedef const hsabe_backend_t* (*hsa_backend_query_v1_fn)(uint32_t host_abi_major, uint32_t host_abi_minor);
 
 #ifdef __cplusplus

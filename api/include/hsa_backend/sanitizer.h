@@ -1,4 +1,4 @@
-/* Which sanitizer the including file is compiled with. C and C++, also for the preprocessor.
+/* The sanitizer with which the including file is compiled. C and C++, also for the preprocessor.
  *
  * GCC defines macros, and clang has __has_feature, which GCC 12 lacks.
  */

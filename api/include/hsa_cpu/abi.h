@@ -1,26 +1,26 @@
 /* The interface between kernels compiled for the CPU and the CPU backend that runs them.
  *
- * A code object is an ELF shared object for the CPU (-shared -fPIC). The runtime loads it without the dynamic linker. It
- * has no thread-local storage, no constructors and no dependencies. Undefined symbols are resolved in the C and
- * mathematics libraries. It contains
+ * A code object is an ELF shared object for the CPU (-shared -fPIC). The runtime loads it without the dynamic
+ * linker. It has no thread-local storage, no constructors and no dependencies. Undefined symbols are resolved
+ * in the C and mathematics libraries. It contains:
  *
- *   <kernel>.kd   for each kernel: a 64-byte kernel descriptor with the layout of HSA loaders. Its address is the
- *                 `kernel_object` of a dispatch packet.
- *   entry         a function of type hsa_cpu_entry_t, found through the descriptor. It is hidden.
- *   note          .note.hsa_cpu: the version of this ABI and the CPU features that the code uses. The backend
- *                 rejects a code object if the CPU lacks a feature.
- *   hsa_cpu_agent_function_<type>
- *                 optional functions that agent dispatch packets of that type call.
+ *  - `<kernel>.kd` for each kernel: a 64-byte kernel descriptor with the layout of HSA loaders. Its address
+ *    is the `kernel_object` of a dispatch packet.
+ *  - The entry of each kernel: a function of type hsa_cpu_entry_t, found through the descriptor. It is
+ *    hidden.
+ *  - The note `.note.hsa_cpu`: the version of this ABI and the CPU features that the code uses. The backend
+ *    rejects a code object if the CPU lacks a feature.
+ *  - `hsa_cpu_agent_function_<type>`: optional functions that agent dispatch packets of that type call.
  *
- * Authors include kernel.hpp (C++) or kernel.h (C), whose macros generate all of these from a function body. This header
- * is shared with the backend.
+ * Authors include kernel.hpp (C++) or kernel.h (C), whose macros generate all of these from a function body.
+ * This header is shared with the backend.
  *
- * Threads: several threads call an entry at a time, with disjoint ranges of work-groups. All work-items of a work-group
- * run on one thread, so a work-group barrier needs no synchronization of threads. Signals other than those of faults are
- * blocked.
- * Memory order: the acquire fence of the packet is complete before an entry is called. Stores of an entry,
- * non-temporal stores included, are visible to any thread that observes the completion of the dispatch.
- * Ownership: the arguments of an entry belong to the backend and are valid until the entry returns.
+ *  - Threads: several threads call an entry at a time, with disjoint ranges of work-groups. All work-items of
+ *    a work-group run on one thread, so a work-group barrier needs no synchronization of threads. Signals
+ *    other than those of faults are blocked.
+ *  - Memory order: the acquire fence of the packet is complete before an entry is called. Stores of an entry,
+ *    non-temporal stores included, are visible to any thread that observes the completion of the dispatch.
+ *  - Ownership: the arguments of an entry belong to the backend and are valid until the entry returns.
  */
 #ifndef HSA_CPU_ABI_H_
 #define HSA_CPU_ABI_H_
@@ -55,7 +55,8 @@ typedef struct hsa_cpu_dispatch {
 } hsa_cpu_dispatch_t;
 HSA_CPU_STATIC_ASSERT(sizeof(hsa_cpu_dispatch_t) == 80, "part of the ABI");
 
-/* Memory of the calling thread for the work-groups that it runs, one after the other. Only grows, at the end. */
+/* Memory of the calling thread for the work-groups that it runs, one after the other. Only grows, at the
+ * end. */
 typedef struct hsa_cpu_worker {
   uint64_t struct_size; /* bytes */
   void* group_segment;  /* group_segment_size bytes, aligned to 64, contents undefined */
@@ -70,13 +71,14 @@ HSA_CPU_STATIC_ASSERT(sizeof(hsa_cpu_worker_t) == 24, "part of the ABI");
 typedef void (*hsa_cpu_entry_t)(const hsa_cpu_dispatch_t* dispatch, const hsa_cpu_worker_t* worker,
                                 uint64_t first_group, uint64_t group_count);
 
-/* A function for agent dispatch packets: the four arguments of the packet, and the address for the result (may be
- * null). It runs on the thread of the queue and delays the following packets. */
+/* A function for agent dispatch packets: the four arguments of the packet, and the address for the result
+ * (may be null). It runs on the thread of the queue and delays the following packets. */
 typedef void (*hsa_cpu_agent_function_t)(const uint64_t* arg, void* return_address);
 
 #define HSA_CPU_AGENT_FUNCTION_PREFIX "hsa_cpu_agent_function_"
 
-/* The kernel descriptor. Fields without a meaning on a CPU are 0. GPUs do not use the words from offset 24. */
+/* The kernel descriptor. Fields without a meaning on a CPU are 0. GPUs do not use the words from offset
+ * 24. */
 typedef struct hsa_cpu_descriptor {
   uint32_t group_segment_fixed_size;   /* bytes a work-group, a multiple of 16 */
   uint32_t private_segment_fixed_size; /* bytes a work-item */

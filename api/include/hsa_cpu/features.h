@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Features beyond the baseline of the architecture that a compiler uses without a request in the source. Never
- * renumbered. */
+/* Features beyond the baseline of the architecture that a compiler uses without a request in the source.
+ * Never renumbered. */
 /* clang-format off */
 enum {
   HSA_CPU_X86_SSE3 = 0, HSA_CPU_X86_SSSE3, HSA_CPU_X86_SSE4_1, HSA_CPU_X86_SSE4_2, HSA_CPU_X86_POPCNT,

@@ -1,5 +1,5 @@
-/* Kernels for the CPU backend in C. Include it in the sources of a code object only, since it emits the note of abi.h, and
- * compile them with optimisation. For C++, kernel.hpp is more convenient.
+/* Kernels for the CPU backend in C. Include it in the sources of a code object only, since it emits the note
+ * of abi.h, and compile them with optimisation. For C++, kernel.hpp is more convenient.
  *
  *   HSA_CPU_DESCRIBE(fill, sizeof(struct fill_args), 0, 0, 0, 0, 0);
  *   HSA_CPU_ENTRY(fill) {
@@ -16,8 +16,8 @@
 #define HSA_CPU_STRING2_(text) #text
 #define HSA_CPU_STRING_(text) HSA_CPU_STRING2_(text)
 
-/* A function that is never called and passes constants to assembler text. C and C++ do not accept the distance in a
- * descriptor as a constant, and a note must not be `progbits`. */
+/* A function that is never called and passes constants to assembler text. C and C++ do not accept the
+ * distance in a descriptor as a constant, and a note must not be `progbits`. */
 #define HSA_CPU_EMIT_(name) __attribute__((used, noinline)) static void name(void)
 
 HSA_CPU_EMIT_(hsa_cpu_emit_note) {
@@ -33,8 +33,9 @@ HSA_CPU_EMIT_(hsa_cpu_emit_note) {
       : "i"((uint32_t)hsa_cpu_compiled_features()), "i"((uint32_t)(hsa_cpu_compiled_features() >> 32)));
 }
 
-/* Defines the descriptor of the kernel `name`: bytes of its kernel arguments, of its group segment (a multiple of 16)
- * and of the private segment of a work-item, and the required work-group size (0, 0, 0: any). */
+/* Defines the descriptor of the kernel `name`: bytes of its kernel arguments, of its group segment (a
+ * multiple of 16) and of the private segment of a work-item, and the required work-group size (0, 0, 0:
+ * any). */
 #define HSA_CPU_DESCRIBE(name, kernarg_bytes, group_bytes, private_bytes, x, y, z)                      \
   HSA_CPU_EMIT_(hsa_cpu_describe_##name) {                                                              \
     __asm__ volatile(".pushsection .rodata.hsa_cpu." #name ",\"a\",%%progbits\n\t"                    \
@@ -65,8 +66,8 @@ HSA_CPU_EMIT_(hsa_cpu_emit_note) {
   void name(const hsa_cpu_dispatch_t* dispatch, const hsa_cpu_worker_t* worker, uint64_t first_group, \
             uint64_t group_count)
 
-/* The head of a function for agent dispatch packets of `type`, an integer literal from 0x8000 to 0xffff (the range
- * that HSA reserves for users): parameters `arg` and `return_address`. */
+/* The head of a function for agent dispatch packets of `type`, an integer literal from 0x8000 to 0xffff (the
+ * range that HSA reserves for users): parameters `arg` and `return_address`. */
 #define HSA_CPU_AGENT_FUNCTION(type, name)                                                           \
   HSA_CPU_STATIC_ASSERT((type) >= 0x8000 && (type) <= 0xffff, "not a type that users may register"); \
   HSA_CPU_EXTERN_C __attribute__((visibility("default"), used)) void name(                           \

@@ -1,5 +1,5 @@
-// Kernels for the CPU backend in C++: a kernel is the code of one work-group, with a loop over the work-items for each
-// section between barriers.
+// Kernels for the CPU backend in C++: a kernel is the code of one work-group, with a loop over the work-items
+// for each section between barriers.
 //
 //   struct SaxpyArgs { float a; uint32_t n; const float* x; float* y; };  // as in the kernarg segment
 //
@@ -12,17 +12,17 @@
 //
 // The macro defines the kernel descriptor saxpy.kd and the entry. Options follow the type of the arguments:
 //
-//   hsa_cpu::Size<16, 16>   the required work-group size: loops get constant bounds
-//   hsa_cpu::Shared<Tile>   group memory with the layout of Tile for each work-group: group.shared()
+//   - hsa_cpu::Size<16, 16>: the required work-group size; loops get constant bounds
+//   - hsa_cpu::Shared<Tile>: group memory with the layout of Tile for each work-group: group.shared()
 //
 // The body has the variables `group` (Group<...>) and `args` (a copy of the arguments).
-//   * Code outside for_each, for_each_first and for_each_below runs once per work-group. Its variables belong to the
-//     work-group.
-//   * The body of for_each runs once per work-item, in any order and vectorized. Two work-items of one for_each must
-//     not race, as between two barriers on a GPU.
-//   * The end of a for_each is a barrier: stores before it are visible after it.
-//   * Values of a work-item that live across barriers are in group.per_item<T>().
-//   * The initial contents of group memory are undefined.
+//   - Code outside for_each, for_each_first and for_each_below runs once per work-group. Its variables belong
+//     to the work-group.
+//   - The body of for_each runs once per work-item, in any order and vectorized. Two work-items of one
+//     for_each must not race, as between two barriers on a GPU.
+//   - The end of a for_each is a barrier: stores before it are visible after it.
+//   - Values of a work-item that live across barriers are in group.per_item<T>().
+//   - The initial contents of group memory are undefined.
 //
 // Compile with -O2 or more: the compiler inlines everything into one function and vectorizes the loop over x.
 #pragma once
@@ -138,8 +138,8 @@ class Group {
   size_t id(unsigned dimension) const { return id_[dimension]; }
   /// Work-groups in the grid.
   size_t count(unsigned dimension) const { return dispatch_.workgroup_count[dimension]; }
-  /// Returns the work-items of this work-group. They are less than full_size() at the end of a grid that is not a
-  /// multiple of it.
+  /// Returns the work-items of this work-group. The last work-group of a dimension can have fewer than
+  /// full_size().
   size_t size(unsigned dimension) const { return size_[dimension]; }
   size_t full_size(unsigned dimension) const {
     if constexpr (kFixed) return Shape::kRequired[dimension];
@@ -176,8 +176,8 @@ class Group {
     run(body, size_[0]);
   }
 
-  /// Runs `body` for the work-items with local_id(0) < count. It is faster than an `if` in the body, which needs a mask
-  /// for each load and store of the vector loop.
+  /// Runs `body` for the work-items with local_id(0) < count. It is faster than an `if` in the body, which
+  /// needs a mask for each load and store of the vector loop.
   template <class Body>
   void for_each_first(size_t count, Body&& body) const {
     run(body, count < size_[0] ? count : size_[0]);
@@ -254,8 +254,8 @@ size_t Item<Shape>::flat_id() const {
   return local_[0] + group_.full_size(0) * (local_[1] + group_.full_size(1) * local_[2]);
 }
 
-/// Adds to a variable in group memory; returns the previous value. All work-items of a work-group run on one thread, so
-/// this costs an addition without a bus lock, but it prevents vectorization.
+/// Adds to a variable in group memory; returns the previous value. All work-items of a work-group run on one
+/// thread, so this costs an addition without a bus lock, but it prevents vectorization.
 template <class T, class V>
 T group_atomic_add(T& variable, V value) {
   volatile T& cell = variable;

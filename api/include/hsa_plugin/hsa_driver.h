@@ -1,29 +1,29 @@
 /* The driver-transport ABI: system calls to the amdkfd driver, as a table of functions.
  *
- * A transport is a shared library that takes the place of the kernel. It exports one function, `hsa_driver_query_v1`,
- * which returns a constant table. Each operation has the meaning of the system call of the same name, for the files
- * that ROCm's user mode uses: /dev/kfd, the amdgpu render nodes, and the topology in /sys/devices/virtual/kfd/kfd. The
- * built-in transport makes the system calls. The virtual GPU (libhsa_driver_vgpu.so) implements them in software. The
- * runtime uses the same code for both.
+ * A transport is a shared library that takes the place of the kernel. It exports one function,
+ * `hsa_driver_query_v1`, which returns a constant table. Each operation has the meaning of the system call of
+ * the same name, for the files that ROCm's user mode uses: /dev/kfd, the amdgpu render nodes, and the
+ * topology in /sys/devices/virtual/kfd/kfd. The built-in transport makes the system calls. The virtual GPU
+ * (libhsa_driver_vgpu.so) implements them in software. The runtime uses the same code for both.
  *
  * The header is C11 and C++20.
  *
- * Rules of the interface between runtime and transport
- *   Versions   The major version is part of the symbol's name. Within a major version, structs grow only at their
- *              end. The side that fills a struct sets `struct_size`. The side that reads it checks HSADRV_HAS
- *              before it reads a field that the first version did not have.
- *   Errors     An operation returns the result of its system call, with the negated errno in place of -1. It does
- *              not read or write errno.
- *   Files      Descriptors are real descriptors of the process: they can be polled, passed over a socket and
- *              closed by exec. All operations on them, close and mmap included, go through the transport that
- *              opened them.
- *   Mappings   mmap creates real mappings of the process, so that loads and stores bypass the transport. munmap
- *              also goes through the transport, which keeps records of its mappings.
- *   Threads    Any thread may call any operation between open_driver and close_driver. An operation that waits
- *              (ioctl of WAIT_EVENTS) does not block others. The caller holds no lock during a call.
- *   Ownership  Each side frees what it allocated. Strings and buffers are valid for the call.
- *   Fork       In a forked child every operation on a descriptor of the parent fails with -EBADF, as it does
- *              with amdkfd. open works.
+ * Rules of the interface between runtime and transport:
+ *  - Versions: The major version is part of the symbol's name. Within a major version, structs grow only at
+ *    their end. The side that fills a struct sets `struct_size`. The side that reads it checks HSADRV_HAS
+ *    before it reads a field that the first version did not have.
+ *  - Errors: An operation returns the result of its system call, with the negated errno in place of -1. It
+ *    does not read or write errno.
+ *  - Files: Descriptors are real descriptors of the process: they can be polled, passed over a socket and
+ *    closed by exec. All operations on them, close and mmap included, go through the transport that opened
+ *    them.
+ *  - Mappings: mmap creates real mappings of the process, so that loads and stores bypass the transport.
+ *    munmap also goes through the transport, which keeps records of its mappings.
+ *  - Threads: Any thread may call any operation between open_driver and close_driver. An operation that waits
+ *    (ioctl of WAIT_EVENTS) does not block others. The caller holds no lock during a call.
+ *  - Ownership: Each side frees what it allocated. Strings and buffers are valid for the call.
+ *  - Fork: In a forked child every operation on a descriptor of the parent fails with -EBADF, as it does with
+ *    amdkfd. open works.
  */
 #ifndef HSA_PLUGIN_HSA_DRIVER_H_
 #define HSA_PLUGIN_HSA_DRIVER_H_
@@ -43,7 +43,7 @@ extern "C" {
 #define HSADRV_ENTRY_SYMBOL "hsa_driver_query_v1"
 #define HSADRV_LEND_SYMBOL "hsa_driver_lend_thread_v1"
 
-/* Where the field `last` of struct T ends. */
+/* Offset of the end of the field `last` in struct T. */
 #define HSADRV_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
 /* Whether the struct at `p` is large enough to contain the field `f`. */
 #define HSADRV_HAS(p, T, f) ((p)->struct_size >= HSADRV_END(T, f))
@@ -110,32 +110,32 @@ HSADRV_CHECK(hsadrv_ops_t, list_dir);
 /* A function that rings the doorbell of a queue, so that the device need not poll the doorbell. */
 typedef struct hsadrv_doorbell {
   uint64_t struct_size;
-  /* Has the effect of a store of `value` (4 bytes of it if doorbells have 4) to the doorbell, with release order, and
-   * notifies the device. Any thread. Costs as much as an atomic exchange while the device is awake. Since 1.1 the
-   * function may also be called after DESTROY_QUEUE and close_driver: it then stores to a doorbell that belongs to
-   * no queue or to a newer queue. */
+  /* Notifies the device, and has the effect of a store of `value` to the doorbell with release order. If
+   * doorbells have 4 bytes, the lower 4 bytes count. Any thread. Costs as much as an atomic exchange while
+   * the device is awake. Since 1.1 the function may also be called after DESTROY_QUEUE and close_driver: it
+   * then stores to a doorbell that belongs to no queue or to a newer queue. */
   void (*ring)(void* context, uint64_t value);
   void* context;
 } hsadrv_doorbell_t;
 HSADRV_CHECK(hsadrv_doorbell_t, context);
 
-/* Optional. Plain stores to doorbells always work, as on hardware. With this group, a ring through `attach` wakes a
- * sleeping device immediately, and the device need not poll. */
+/* Optional. Plain stores to doorbells always work, as on hardware. With this group, a ring through `attach`
+ * wakes a sleeping device immediately, and the device need not poll. */
 typedef struct hsadrv_doorbell_ops {
   uint64_t struct_size;
-  /* Fills in *out with a function that rings the doorbell at address `doorbell`, in the mapping of the doorbell page.
-   * The caller sets struct_size of *out. -EINVAL: the address is not a doorbell of a queue of this transport.
-   * -ENOSPC: use stores, as for a transport without this group. */
+  /* Fills in *out with a function that rings the doorbell at address `doorbell`, in the mapping of the
+   * doorbell page. The caller sets struct_size of *out. -EINVAL: the address is not a doorbell of a queue of
+   * this transport. -ENOSPC: use stores, as for a transport without this group. */
   int32_t (*attach)(void* driver, void* doorbell, hsadrv_doorbell_t* out);
 } hsadrv_doorbell_ops_t;
 HSADRV_CHECK(hsadrv_doorbell_ops_t, attach);
 
-/* Runs a part of the pending work of software devices on the calling thread, for about ten microseconds. Returns 1, or
- * 0 if there was no work; the latter costs as much as a load. A thread that polls for a result of a device calls it, so
- * that the result arrives sooner. Any thread may call it at any time, also before open_driver and after close_driver.
- * It must not be called in a signal handler, or with a lock that a signal handler takes: it blocks signals other than
- * faults. It preserves errno. A preloaded library that replaces the kernel without being a transport exports the
- * function as HSADRV_LEND_SYMBOL. */
+/* Runs a part of the pending work of software devices on the calling thread, for about ten microseconds.
+ * Returns 1, or 0 if there was no work; the latter costs as much as a load. A thread that polls for a result
+ * of a device calls it, so that the result arrives sooner. Any thread may call it at any time, also before
+ * open_driver and after close_driver. It must not be called in a signal handler, or with a lock that a signal
+ * handler takes: it blocks signals other than faults. It preserves errno. A preloaded library that replaces
+ * the kernel without being a transport exports the function as HSADRV_LEND_SYMBOL. */
 typedef int32_t (*hsa_driver_lend_thread_v1_fn)(void);
 
 typedef struct hsadrv_driver {
@@ -144,12 +144,13 @@ typedef struct hsadrv_driver {
   uint32_t abi_minor;   /* HSADRV_ABI_MINOR that the transport was built with */
   hsadrv_str_t name;    /* "kfd", "vgpu" */
   hsadrv_str_t version; /* free text */
-  /* Starts a transport. `config` is a JSON object with the options of the transport, or empty. `host` outlives the
-   * driver. Returns 0, or -errno after it has logged the reasons as errors; the runtime adds these to its report. A
-   * line about an option starts with the JSON pointer of the option in `config`, as in "/gpus: ...". The runtime
-   * prepends the file and the pointer of `config`. */
+  /* Starts a transport. `config` is a JSON object with the options of the transport, or empty. `host`
+   * outlives the driver. Returns 0, or -errno after it has logged the reasons as errors; the runtime adds
+   * these to its report. A line about an option starts with the JSON pointer of the option in `config`, as in
+   * "/gpus: ...". The runtime prepends the file and the pointer of `config`. */
   int32_t (*open_driver)(const hsadrv_host_t* host, hsadrv_str_t config, void** driver);
-  /* Closes the driver; no operation runs during or after the call. Existing descriptors and mappings stay valid. */
+  /* Closes the driver; no operation runs during or after the call. Existing descriptors and mappings stay
+   * valid. */
   void (*close_driver)(void* driver);
   const hsadrv_ops_t* ops;                  /* required */
   const hsadrv_doorbell_ops_t* doorbell;    /* optional */
@@ -157,8 +158,8 @@ typedef struct hsadrv_driver {
 } hsadrv_driver_t;
 HSADRV_CHECK(hsadrv_driver_t, lend_thread);
 
-/* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not support
- * a host of this version. */
+/* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not
+ * support a host of this version. */
 typedef const hsadrv_driver_t* (*hsa_driver_query_v1_fn)(uint32_t host_abi_major, uint32_t host_abi_minor);
 
 #ifdef __cplusplus

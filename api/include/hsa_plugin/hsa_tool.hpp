@@ -1,5 +1,5 @@
-// C++ helpers for the tool ABI: a tool is a class, whose members implement the functions of the tool. All members are
-// optional.
+// C++ helpers for the tool ABI: a tool is a class, whose members implement the functions of the tool. All
+// members are optional.
 //
 //   struct Counter {
 //     explicit Counter(hsatool::Host its_host) : host(its_host) { calls = 0; }
@@ -11,19 +11,21 @@
 //   HSATOOL_PLUGIN(Counter, "counter", "1.0")
 //
 // Recognized members, each with the meaning of its counterpart in hsa_tool.h:
-//   bool wants(const hsatool_function_t& function)
-//   void or bool enter(hsatool_call_t& call)             true: HSATOOL_ANSWERED
-//   void exit(hsatool_call_t& call)
-//   bool wants_queue(const hsatool_queue_t& queue)
-//   void submit(const hsatool_queue_t& queue, std::span<const hsatool::Packet> packets, uint64_t index,
-//               hsatool::Writer writer)
-//   uint32_t activities()
-//   void done(const hsatool_activity_t& activity)
-//   static void check(std::string_view config, hsatool::Mistakes mistakes)
-// The constructor is `load`: if it throws, the tool is not loaded, and the exception's text is the reason. The
-// destructor is `unload`. A callback on another thread may run during and after the destructor, so callbacks must not
-// use members of the object then: use static members, or an object that is never freed. If a callback throws, the runtime logs one error and calls only the
-// destructor afterwards, which may throw if it is noexcept(false).
+//   - bool wants(const hsatool_function_t& function)
+//   - void or bool enter(hsatool_call_t& call); true means HSATOOL_ANSWERED
+//   - void exit(hsatool_call_t& call)
+//   - bool wants_queue(const hsatool_queue_t& queue)
+//   - void submit(const hsatool_queue_t& queue, std::span<const hsatool::Packet> packets, uint64_t index,
+//     hsatool::Writer writer)
+//   - uint32_t activities()
+//   - void done(const hsatool_activity_t& activity)
+//   - static void check(std::string_view config, hsatool::Mistakes mistakes)
+//
+// The constructor is `load`: if it throws, the tool is not loaded, and the exception's text is the reason.
+// The destructor is `unload`. A callback on another thread may run during and after the destructor, so
+// callbacks must not use members of the object then: use static members, or an object that is never freed. If
+// a callback throws, the runtime logs one error and calls only the destructor afterwards, which may throw if
+// it is noexcept(false).
 #pragma once
 
 #include <hsa/hsa_api_trace.h>

@@ -1,7 +1,7 @@
-/* The functions that tools see: a number for each, which never changes its meaning, and its arguments.
+/* The functions that tools can intercept: the number and the arguments of each. Numbers never change.
  *
- * Generated from api/entry/functions.inc by `tool_calls`; do not edit. A number is that of the API table,
- * which counts by 0x10000, and of the entry in it; entries are only ever appended. C11 and C++20.
+ * Generated from api/entry/functions.inc by `tool_calls`; do not edit. A number is 0x10000 times the number
+ * of the API table plus the index of the entry. New entries are appended. C11 and C++20.
  */
 #ifndef HSA_PLUGIN_HSA_TOOL_CALLS_H_
 #define HSA_PLUGIN_HSA_TOOL_CALLS_H_

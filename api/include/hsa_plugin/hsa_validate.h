@@ -1,4 +1,5 @@
-/* The report that the tool "validate" (docs/guide/validate.md) passes to the function that its option `callback` names.
+/* The report that the tool "validate" (docs/guide/validate.md) passes to the function that its option
+ * `callback` names.
  *
  * The header is C11 and C++20.
  */
@@ -23,8 +24,8 @@ typedef struct hsa_validate_report {
 } hsa_validate_report_t;
 HSATOOL_CHECK(hsa_validate_report_t, text);
 
-/* Called on the thread that violates the rule or on a thread of the runtime, by several threads at a time. It must not
- * call the API on the same thread. */
+/* Called on the thread that violates the rule or on a thread of the runtime, by several threads at a time. It
+ * must not call the API on the same thread. */
 typedef void (*hsa_validate_callback_t)(const hsa_validate_report_t* report);
 
 #ifdef __cplusplus

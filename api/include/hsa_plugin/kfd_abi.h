@@ -1,11 +1,11 @@
 /* The amdkfd interface: the ioctls of /dev/kfd, their arguments and the numbers in them.
  *
- * Users and implementations of a driver transport (hsa_driver.h) include it. The layouts are those of the kernel up to
- * KFD 1.17. The kernel's header is not used, because distributions ship older versions without many of these ioctls. C11
- * and C++20.
+ * Users and implementations of a driver transport (hsa_driver.h) include it. The layouts are those of the
+ * kernel up to KFD 1.17. The kernel's header is not used, because distributions ship older versions without
+ * many of these ioctls. C11 and C++20.
  *
- * The kernel decodes the number and the size of a request separately: it extends shorter arguments with zeros and
- * truncates longer ones. These structs may therefore grow.
+ * The kernel decodes the number and the size of a request separately: it extends shorter arguments with zeros
+ * and truncates longer ones. These structs may therefore grow.
  */
 #ifndef HSA_PLUGIN_KFD_ABI_H_
 #define HSA_PLUGIN_KFD_ABI_H_

@@ -1,5 +1,5 @@
-/* Tells `vgpu-run --check` what a custom allocator does with its memory, so that accesses between suballocations, and
- * to freed ones, are found.
+/* Reports the operations of a custom allocator to `vgpu-run --check`, which then finds accesses between
+ * suballocations and to freed ones.
  *
  *   hipMalloc(&chunk, chunk_bytes);
  *   hsa_rigel_check_poison(chunk, chunk_bytes);
@@ -8,11 +8,12 @@
  *   ...
  *   hsa_rigel_check_free(part);
  *
- * An access past the end of a suballocation is found if it hits poisoned memory. Leave some bytes between suballocations
- * if hsa_rigel_check_is_active().
+ * An access past the end of a suballocation is found if it hits poisoned memory. Leave some bytes between
+ * suballocations if hsa_rigel_check_is_active().
  *
- * C99 and C++. Needs GCC or clang, and -ldl with glibc before 2.34. Without the checker each function is a comparison.
- * All functions accept any address. Memory that the runtime frees loses its poison and its suballocations.
+ * C99 and C++. Needs GCC or clang, and -ldl with glibc before 2.34. Without the checker each function is a
+ * comparison. All functions accept any address. Memory that the runtime frees loses its poison and its
+ * suballocations.
  *
  * Threads: any, in the order in which the program uses the memory.
  * Lifetime: after hsa_init, which the first HIP or OpenCL call makes. Earlier calls have no effect.
@@ -30,7 +31,7 @@
 extern "C" {
 #endif
 
-/* The checker's functions. Later versions append members; `size` is that of the version which the checker has. */
+/* The checker's functions. Later versions append members; `size` is the size of the checker's version. */
 typedef struct hsa_rigel_check_client_s {
   size_t size;
   void (*poison)(const void* address, size_t bytes);
@@ -84,21 +85,21 @@ static inline void hsa_rigel_check_unpoison(const void* address, size_t bytes) {
   if (client != NULL) client->unpoison(address, bytes);
 }
 
-/* Begins a suballocation. Its bytes become accessible, and reports about it show its size, its name and this call.
- * `name` can be NULL; 39 bytes are kept. */
+/* Starts a suballocation. Its bytes become accessible, and reports about it show its size, its name and this
+ * call. `name` can be NULL; 39 bytes are kept. */
 static inline void hsa_rigel_check_allocate(const void* address, size_t bytes, const char* name) {
   const hsa_rigel_check_client_t* const client = hsa_rigel_check_client();
   if (client != NULL) client->allocate(address, bytes, name);
 }
 
-/* Ends the suballocation that begins at `address`. An access to its bytes is a use after free, until they are allocated,
- * poisoned or unpoisoned again. */
+/* Frees the suballocation that starts at `address`. An access to its bytes is a use after free, until they
+ * are allocated, poisoned or unpoisoned again. */
 static inline void hsa_rigel_check_free(const void* address) {
   const hsa_rigel_check_client_t* const client = hsa_rigel_check_client();
   if (client != NULL) client->free(address);
 }
 
-/* Names the allocation or suballocation that begins at `address`. */
+/* Sets the name of the allocation or suballocation that starts at `address`. */
 static inline void hsa_rigel_check_name(const void* address, const char* name) {
   const hsa_rigel_check_client_t* const client = hsa_rigel_check_client();
   if (client != NULL) client->name(address, name);

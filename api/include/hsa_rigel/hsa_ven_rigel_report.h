@@ -1,5 +1,5 @@
-/* An HSA extension that returns the discovery report: the files, drivers, nodes and devices that hsa_init found, with
- * outcomes and reasons. Since version 1.1 it also returns the tools.
+/* An HSA extension that returns the discovery report: the files, drivers, nodes and devices that hsa_init
+ * found, with outcomes and reasons. Since version 1.1 it also returns the tools.
  *
  *   hsa_ven_rigel_report_1_pfn_t report;
  *   if (hsa_system_get_major_extension_table(HSA_EXTENSION_RIGEL_REPORT, 1, sizeof report, &report) ==
@@ -29,8 +29,8 @@ typedef enum {
   HSA_VEN_RIGEL_TOOL_LOADED = 0,
   HSA_VEN_RIGEL_TOOL_FAILED = 1,   /* `reason` has the reason */
   HSA_VEN_RIGEL_TOOL_DISABLED = 2, /* by the configuration */
-  HSA_VEN_RIGEL_TOOL_INSTALLED =
-      3 /* a library in the directory of tools that is not requested and not opened */
+  /* a library in the directory of tools that is not requested and not opened */
+  HSA_VEN_RIGEL_TOOL_INSTALLED = 3
 } hsa_ven_rigel_tool_state_t;
 
 /* Activities of devices that a tool receives: bits of hsa_ven_rigel_tool_t.activities. */
@@ -53,24 +53,25 @@ typedef struct hsa_ven_rigel_tool_s {
   const char* abi;      /* "rigel" or "hsa_tools"; "" if it was not opened */
   const char* named_by; /* "configuration", "HSA_TOOLS_LIB", …; "" if it is not requested */
   const char* reason;
-  uint64_t
-      function_count; /* functions that it intercepts; for abi "hsa_tools": those that it replaced when it was loaded */
+  /* Number of functions that it intercepts. For abi "hsa_tools": functions that it replaced when it was
+   * loaded. */
+  uint64_t function_count;
   const char* const* functions;
 } hsa_ven_rigel_tool_t;
 
 typedef struct hsa_ven_rigel_report_1_pfn_s {
-  /* Passes the report to `callback`, once, on the calling thread. `text` ends in a NUL that `size` (bytes) does not
-   * include, and is valid for the call. Returns the result of the callback.
+  /* Passes the report to `callback`, once, on the calling thread. `text` ends in a NUL that `size` (bytes)
+   * does not include, and is valid for the call. Returns the result of the callback.
    * HSA_STATUS_ERROR_INVALID_ARGUMENT: an unknown format or a null callback.
    * HSA_STATUS_ERROR_NOT_INITIALIZED: hsa_init has not been called. */
   hsa_status_t (*hsa_ven_rigel_discovery_report)(hsa_ven_rigel_report_format_t format,
                                                  hsa_status_t (*callback)(const char* text, size_t size,
                                                                           void* data),
                                                  void* data);
-  /* Version 1.1. Calls `callback` for each tool, the outermost first, on the calling thread; `tool` is valid for the
-   * call. If the callback does not return HSA_STATUS_SUCCESS, stops and returns its result.
-   * HSA_STATUS_ERROR_INVALID_ARGUMENT: a null callback.
-   * HSA_STATUS_ERROR_NOT_INITIALIZED: hsa_init has not been called. */
+  /* Version 1.1. Calls `callback` for each tool, the outermost first, on the calling thread; `tool` is valid
+   * for the call. If the callback does not return HSA_STATUS_SUCCESS, stops and returns its result.
+   * HSA_STATUS_ERROR_INVALID_ARGUMENT: a null callback. HSA_STATUS_ERROR_NOT_INITIALIZED: hsa_init has not
+   * been called. */
   hsa_status_t (*hsa_ven_rigel_iterate_tools)(hsa_status_t (*callback)(const hsa_ven_rigel_tool_t* tool,
                                                                        void* data),
                                               void* data);

@@ -1,10 +1,10 @@
-// A backend for a device with queues that is not on amdkfd: an accelerator that computes the CRC-32 of memory.
-// The device is software, a thread for each queue. For a physical device, open, create and destroy would call
-// its driver.
+// A backend for a device with queues that is not on amdkfd: an accelerator that computes the CRC-32 of
+// memory. The device is software, a thread for each queue. For a physical device, open, create and destroy
+// would call its driver.
 //
-// The accelerator takes agent dispatch packets of one function (accelerator.hpp) and barrier packets. Its
-// doorbells are signals. It has no kernels, so there is no group `code`, and no memory, so there is no group
-// `memory`: programs hand it host memory. docs/extend/backend.md explains each part.
+// The accelerator supports agent dispatch packets of one function (accelerator.hpp) and barrier packets. Its
+// doorbells are signals. It has no kernels, so the group `code` is absent. It has no memory, so the group
+// `memory` is absent: programs pass host memory. docs/extend/backend.md explains each part.
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ using hsabe::str;
 constexpr uint32_t kMaxPackets = 1024;
 constexpr uint64_t kSpinNs = 20'000;  // before a thread sleeps
 
-// One open device. The runtime holds it as an opaque pointer.
+// An open device. The runtime stores it as an opaque pointer.
 struct Device {
   const hsabe_host_t* host;
 };
@@ -61,8 +61,8 @@ int64_t* value_of(uint64_t signal) {
   return const_cast<int64_t*>(&reinterpret_cast<amd_signal_t*>(signal)->value);
 }
 
-// A queue: the ring, the structure that programs see, and the thread that processes packets. The thread
-// processes them one after another, each to its end, so it may ignore the barrier bit.
+// A queue: the ring, the structure that programs use, and the thread that processes packets. The thread
+// completes each packet before it starts the next one, so it can ignore the barrier bit.
 class Queue {
  public:
   Queue(const hsabe_host_t* host, const hsabe_queue_desc_t& desc)
@@ -70,7 +70,7 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  // Waits for the packet that is being processed. Those after it are dropped.
+  // Waits for the packet in progress. Later packets are dropped.
   ~Queue() {
     if (thread_.joinable()) {
       stop();
@@ -100,7 +100,7 @@ class Queue {
     amd_queue_->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_v2_t, read_dispatch_id);
     amd_queue_->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
 
-    // Signals of the process are for the program's threads.
+    // Signals to the process are for threads of the program.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -128,14 +128,14 @@ class Queue {
       Packet packet;
       std::memcpy(&packet, &ring_[index & mask_], sizeof packet);
       if (!process(packet, index)) return;
-      // All packets have the completion signal in the same place.
+      // The completion signal has the same offset in all packets.
       const uint64_t completion = packet.dispatch.completion_signal.handle;
       if (completion != 0) host_->signal->subtract(host_->self, completion, 1);
     }
   }
 
-  // False if the queue is to stop. Before it sleeps, the thread writes a value to the doorbell that is never an
-  // index. The next ring then changes the value, in whatever order several producers ring.
+  // Returns false if the queue must stop. Before the thread sleeps, it writes a value to the doorbell that is
+  // never an index. The next ring then changes the value, even if several producers ring in any order.
   bool wait_for_packet(uint64_t index) {
     constexpr int64_t kAsleep = INT64_MIN;
     const uint16_t& header = ring_[index & mask_].header;
@@ -149,7 +149,7 @@ class Queue {
     }
   }
 
-  // False if the packet is not completed: it is invalid, or the queue is to stop.
+  // Returns false if the packet is not complete: it is invalid, or the queue must stop.
   bool process(const Packet& packet, uint64_t index) {
     switch (type_of(packet.header)) {
       case HSA_PACKET_TYPE_AGENT_DISPATCH:
@@ -171,22 +171,23 @@ class Queue {
     }
   }
 
-  // Stops the queue with an error: the program's callback gets the status, the log the text. The packet stays
-  // in the ring.
+  // Stops the queue with an error: the program's callback receives the status, and the log the text. The
+  // packet stays in the ring.
   bool reject(const std::string& why) {
     const hsabe_status_t status = hsabe::fail(host_, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, why);
     host_->events->queue_error(host_->self, cookie_, status);
     return false;
   }
 
-  // Gives the slot back to producers. The header is written first: the read index makes the slot theirs.
+  // Returns the slot to producers. The header is written first: after the store to the read index, producers
+  // own the slot.
   void release_slot(uint64_t index) {
     __atomic_store_n(&ring_[index & mask_].header, uint16_t{HSA_PACKET_TYPE_INVALID}, __ATOMIC_RELEASE);
     __atomic_store_n(&amd_queue_->read_dispatch_id, index + 1, __ATOMIC_RELEASE);
   }
 
-  // Waits until one of the signals is 0. Null signals are left out; without others there is nothing to wait
-  // for. False: the queue is to stop.
+  // Waits until one of the signals is 0. Skips null signals; if all are null, returns at once. Returns false
+  // if the queue must stop.
   bool wait_for_zero(const hsa_signal_t* signals, int count) {
     hsabe_wait_t waits[6] = {{stop_signal_, 0, HSA_SIGNAL_CONDITION_NE, 0}};
     uint32_t used = 1;
@@ -211,7 +212,7 @@ class Queue {
 
 // --- The group `device` ----------------------------------------------------------------------------------
 
-// A real backend asks its driver how many devices there are.
+// A backend for physical devices asks its driver for their number.
 hsabe_status_t enumerate(const hsabe_host_t*, const hsabe_node_sink_t* sink) {
   hsabe_node_t node{};
   node.struct_size = sizeof node;
@@ -221,7 +222,7 @@ hsabe_status_t enumerate(const hsabe_host_t*, const hsabe_node_sink_t* sink) {
   return HSA_STATUS_SUCCESS;
 }
 
-// Facts in, capabilities out, and nothing else.
+// Computes the capabilities from the properties of the node, without other effects.
 hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t*, hsabe_caps_t* caps) {
   caps->name = str("accelerator");
   caps->vendor_name = str("Example");
@@ -239,7 +240,7 @@ hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t*, hsabe_caps_t* ca
   return HSA_STATUS_SUCCESS;
 }
 
-// `guarded` turns an exception into a status and a line of the report.
+// `guarded` converts exceptions to a status and a line of the report.
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t*, void** device) {
   return hsabe::guarded(host, [&]() -> hsabe_status_t {
     *device = new Device{host};

@@ -13,7 +13,7 @@
 
 namespace {
 
-// Every HSA call returns a status; here any but success ends the program.
+// Every HSA call returns a status. This program ends at the first status other than success.
 void check(hsa_status_t status, const char* what) {
   if (status == HSA_STATUS_SUCCESS) return;
   const char* text = nullptr;
@@ -38,8 +38,8 @@ hsa_agent_t find_accelerator() {
   return found;
 }
 
-// Writes a packet into the next slot, its first word last, and rings. The caller leaves no more than
-// queue->size unprocessed.
+// Writes a packet into the next slot, its first word last, and rings the doorbell. At most queue->size
+// packets may be unprocessed.
 template <class Packet>
 void submit(hsa_queue_t* queue, int type, uint16_t second_half, const Packet& packet) {
   static_assert(sizeof packet == 64);

@@ -1,6 +1,6 @@
-// A backend for devices that do not exist: each has some local memory, which is really the host's, and takes
-// no packets. It is the smallest backend that shows the parts: finding devices, reporting their capabilities,
-// opening them, and memory. docs/extend/backend.md explains the parts that it lacks.
+// A backend for devices that do not exist: each has some local memory, which is host memory, and supports no
+// packets. The smallest backend that shows these parts: enumeration, capabilities, opening, and memory.
+// docs/extend/backend.md explains the other parts.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using hsabe::str;
 
 constexpr uint64_t kGranule = 4096;
 
-// One open device. The runtime holds it as an opaque pointer.
+// An open device. The runtime stores it as an opaque pointer.
 struct Device {
   const hsabe_host_t* host;
   uint64_t size;
@@ -30,8 +30,8 @@ uint64_t memory_bytes(const hsabe_host_t* host) {
 
 // --- Devices ---------------------------------------------------------------------------------------------
 
-// Only the backend can find these devices, so it lists them. Any facts that `select` needs are properties of
-// the node.
+// Lists the devices, because only the backend can find them. Values that `select` needs are properties of the
+// node.
 hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink) {
   const int64_t count = host->config->get_integer(host->self, str("devices"), 1);
   for (int64_t i = 0; i < count; ++i) {
@@ -48,8 +48,9 @@ hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink
   return HSA_STATUS_SUCCESS;
 }
 
-// Facts in, capabilities out, and nothing else: no device is needed to test it. What it points to is static,
-// except the heap, whose size is a fact of the node; the runtime copies it before the thread can call again.
+// Computes the capabilities from the properties of the node, without other effects, so that it can be tested
+// without a device. Its pointers refer to static storage. The heap is the exception, because its size is a
+// property of the node: the runtime copies it before the thread can call again.
 hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t* node, hsabe_caps_t* caps) {
   thread_local hsabe_heap_t heap;
   heap = {};
@@ -70,7 +71,7 @@ hsabe_status_t select(const hsabe_host_t*, const hsabe_node_t* node, hsabe_caps_
   return HSA_STATUS_SUCCESS;
 }
 
-// `guarded` turns an exception into a status and a line of the report; none may cross into the runtime.
+// `guarded` converts exceptions to a status and a line of the report. No exception may reach the runtime.
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
   return hsabe::guarded(host, [&] {
     *device = new Device{host, hsabe::property(node, "memory_bytes"), {}};

@@ -1,4 +1,4 @@
-// Which code objects run, and what a kernel's descriptor says.
+// Selects the code objects that run, and reads kernel descriptors.
 #include <cstring>
 
 #include "gfx50.hpp"
@@ -15,7 +15,7 @@ uint32_t accepts(void* device, const hsabe_code_target_t* target) {
   return 0;
 }
 
-// Bytes are in place. A real chip would be made to forget what its instruction caches have of the addresses.
+// The bytes are in memory. A physical chip would also invalidate its instruction caches for these addresses.
 hsabe_status_t load(void*, const hsabe_segment_t*, const hsabe_code_symbol_t*, uint64_t, void** image) {
   *image = nullptr;
   return HSA_STATUS_SUCCESS;
@@ -23,7 +23,7 @@ hsabe_status_t load(void*, const hsabe_segment_t*, const hsabe_code_symbol_t*, u
 
 void unload(void*, void*) {}
 
-// The 64 bytes of "Kernel Descriptor" in LLVM's AMDGPU user guide.
+// Layout: "Kernel Descriptor" in LLVM's AMDGPU user guide, 64 bytes.
 hsabe_status_t describe_kernel(void*, const void* descriptor, hsabe_kernel_info_t* info) {
   uint32_t words[16];
   std::memcpy(words, descriptor, sizeof words);

@@ -1,4 +1,4 @@
-// Which nodes of the topology are this chip, and what it can do.
+// Selects the topology nodes that are this chip, and reports its capabilities.
 #include <algorithm>
 #include <iterator>
 
@@ -22,8 +22,8 @@ uint32_t waves_per_cu(const hsabe_node_t* node) {
   return static_cast<uint32_t>(property(node, "max_waves_per_simd") * property(node, "simd_per_cu"));
 }
 
-// Facts in, capabilities out: no device is needed to test it. Local memory is not listed, the runtime knows
-// it from the topology.
+// Computes the capabilities from the properties of the node, so that it can be tested without a device. It
+// does not list local memory, which the runtime reads from the topology.
 hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps) {
   if (node->bus != HSABE_BUS_KFD || node->gfx_major != 50) {
     return hsabe::fail(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a gfx50");
@@ -64,8 +64,8 @@ hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_
   return HSA_STATUS_SUCCESS;
 }
 
-// The runtime has opened the render node and acquired the address space. A real chip would get its trap
-// handler here (SET_TRAP_HANDLER).
+// The runtime has opened the render node and acquired the address space. A backend for a physical chip would
+// install its trap handler here (SET_TRAP_HANDLER).
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
   return hsabe::guarded(host, [&]() -> hsabe_status_t {
     hsabe_driver_facts_t facts{};
@@ -85,7 +85,7 @@ void close(void* device) {
   delete static_cast<Device*>(device);
 }
 
-// The clock in which packets are stamped.
+// Reads the clock of packets' time stamps.
 hsabe_status_t read_clock(void* pointer, uint64_t* ticks, uint64_t* ticks_per_second) {
   const auto& device = *static_cast<const Device*>(pointer);
   kfd_get_clock_counters clocks{};

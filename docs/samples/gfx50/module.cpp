@@ -1,4 +1,4 @@
-// The module's one export.
+// The only export of the module.
 #include "gfx50.hpp"
 
 namespace gfx50 {
@@ -15,7 +15,7 @@ const hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                &kDevice,
                                &kQueue,
                                &kCode,
-                               nullptr,  // memory of a device of amdkfd is the runtime's affair
+                               nullptr,  // the runtime manages the memory of an amdkfd device
                                nullptr,
                                0,
                                nullptr,   // no copy engine

@@ -1,8 +1,8 @@
-// Queues of AQL packets, made by the driver and consumed by the chip's own processor.
+// Queues of AQL packets that the driver creates and the chip's command processor consumes.
 //
-// The processor says on the queue's inactive signal why it has stopped. This backend gives no scratch memory,
-// so a kernel with private memory is an error here; backends/common/dispatch_queue.cpp of the runtime shows how
-// to.
+// The command processor reports the reason of a stop through the queue's inactive signal. This backend has no
+// scratch memory, so a kernel with private memory is an error here. backends/common/dispatch_queue.cpp of the
+// runtime provides it.
 #include <hsa/amd_hsa_queue.h>
 
 #include <cerrno>
@@ -20,7 +20,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPacketBytes = 64;
 constexpr uint32_t kNormalPriority = 7;
 
-// Memory of the driver's, freed with the object.
+// Memory of the driver, freed with this object.
 class Block {
  public:
   explicit Block(const hsabe_host_t* host) : host_(host) {}
@@ -53,7 +53,8 @@ class Queue {
         end_of_pipe_(device.host),
         save_area_(device.host) {}
 
-  // First the processor lets go, then the signal, then memory.
+  // The order matters: the command processor releases the queue, then the signal is destroyed, then the
+  // memory.
   ~Queue() {
     const hsabe_host_t* const host = device_.host;
     if (created_) {
@@ -119,7 +120,7 @@ class Queue {
   amd_queue_t& amd_queue() { return *queue_; }
 
  private:
-  // The ring is as large as was asked for, even if it is less than a page.
+  // The ring has the requested size, even if it is less than a page.
   void fill_in(const hsabe_queue_desc_t& desc) {
     std::memset(control_.data(), 0, control_.size());
     for (uint32_t i = 0; i < desc.packets; ++i) {
@@ -143,7 +144,7 @@ class Queue {
     queue_->queue_inactive_signal.handle = inactive_;
   }
 
-  // On a thread of the runtime. False: it need not be called again.
+  // Runs on a thread of the runtime. Returning false ends the calls.
   static bool on_inactive(hsa_signal_value_t reason, void* self) {
     const auto& queue = *static_cast<Queue*>(self);
     const hsabe_host_t* const host = queue.device_.host;

@@ -3,8 +3,11 @@
 //   clang-19 -O2 -g -fopenmp --offload-arch=gfx900 saxpy.c -o saxpy
 //   vgpu-run --gpu gfx900 ./saxpy
 //
-// Debian's packages are clang-19, clang-tools-19, lld-19, libomp-19-dev and rocm-device-libs. Debian's clang-19 needs two
-// more options: --rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode -Wl,-rpath,/usr/lib/llvm-19/lib
+// Debian's packages are clang-19, clang-tools-19, lld-19, libomp-19-dev and rocm-device-libs. Debian's
+// clang-19 needs two more options:
+//
+//   --rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode
+//   -Wl,-rpath,/usr/lib/llvm-19/lib
 //
 // It prints:
 //

@@ -10,7 +10,7 @@ KERNEL void saxpy(unsigned n, float a, const float* x, float* y) {
   if (i < n) y[i] = a * x[i] + y[i];
 }
 
-// The same with a bug: it writes past the end of y.
+// The same kernel with a bug: it writes past the end of y.
 KERNEL void saxpy_with_a_bug(unsigned n, float a, const float* x, float* y) {
   const unsigned i = work_item();
   if (i < n) y[i + n] = a * x[i] + y[i];

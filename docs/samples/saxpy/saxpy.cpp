@@ -1,5 +1,5 @@
-// Runs a kernel on a GPU: computes y = a * x + y for four million elements, several times, and prints how long the first
-// and the fastest dispatch took. With --bug it runs a kernel that writes past the end of y.
+// Runs a kernel on a GPU: computes y = a * x + y for four million elements, several times, and prints how
+// long the first and the fastest dispatch took. With --bug it runs a kernel that writes past the end of y.
 //
 //   saxpy [--bug]
 #include <hsa/hsa.h>
@@ -20,7 +20,7 @@
 
 namespace {
 
-// Every HSA call returns a status; here any but success ends the program.
+// Every HSA call returns a status. This program ends at the first status other than success.
 void check(hsa_status_t status, const char* what) {
   if (status == HSA_STATUS_SUCCESS) return;
   const char* text = nullptr;
@@ -52,7 +52,7 @@ hsa_status_t note_agent(hsa_agent_t agent, void* data) {
   return HSA_STATUS_SUCCESS;
 }
 
-// The agent's first pool of global memory with these flags.
+// Finds the agent's first pool of global memory with these flags.
 hsa_amd_memory_pool_t find_pool(hsa_agent_t agent, uint32_t flags) {
   struct Search {
     uint32_t flags;
@@ -76,7 +76,7 @@ hsa_amd_memory_pool_t find_pool(hsa_agent_t agent, uint32_t flags) {
   return search.pool;
 }
 
-// Memory that the GPU and the CPU reach.
+// Allocates memory that the GPU and the CPU can access.
 template <class T>
 T* allocate(const Found& found, hsa_amd_memory_pool_t pool, size_t count) {
   void* memory = nullptr;
@@ -114,7 +114,7 @@ Kernel load(hsa_agent_t gpu, const char* name) {
   return kernel;
 }
 
-// A kernel that reaches memory which is not mapped ends its queue, and the runtime calls this.
+// The runtime calls this if a kernel accesses memory that is not mapped. The queue ends then.
 hsa_status_t end_program(const hsa_amd_event_t* event, void*) {
   if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) return HSA_STATUS_ERROR;
   std::printf("the kernel failed: memory fault at %#llx\n",
@@ -123,7 +123,7 @@ hsa_status_t end_program(const hsa_amd_event_t* event, void*) {
   std::_Exit(1);
 }
 
-// Sends the kernel to the queue and waits for its end.
+// Submits the kernel to the queue and waits for its end.
 void dispatch(hsa_queue_t* queue, const Kernel& kernel, void* arguments, uint32_t work_items,
               hsa_signal_t completed) {
   hsa_signal_store_relaxed(completed, 1);
@@ -139,7 +139,7 @@ void dispatch(hsa_queue_t* queue, const Kernel& kernel, void* arguments, uint32_
   packet->kernarg_address = arguments;
   packet->reserved2 = 0;
   packet->completion_signal = completed;
-  // The header makes the packet valid, and is stored last, with the number of dimensions beside it.
+  // The header makes the packet valid. It is stored last, together with the number of dimensions.
   constexpr uint32_t kHeader = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
                                HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                                HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;

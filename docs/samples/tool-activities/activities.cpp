@@ -1,6 +1,6 @@
 // A tool that receives activities: the kernels, barriers and copies that devices have completed, with their
-// times. In the last hsa_shut_down, or when a process ends without that (HIP's do), it prints a line for
-// each: the call that submitted it, how long it waited, and how long it ran.
+// times. For each it prints the call that submitted it, its waiting time and its running time. It prints in
+// the last hsa_shut_down, or at the end of a process without hsa_shut_down, such as a HIP program.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Call {
   const hsatool_function_t* function = nullptr;
 };
 
-// What callbacks use. It is never freed: a callback that another thread is in may outlast the tool's
+// Data of the callbacks. Never freed, because a callback on another thread may run after the tool's
 // destructor.
 struct State {
   uint64_t (*now)();
@@ -44,7 +44,7 @@ struct State {
 };
 constinit std::atomic<State*> current{nullptr};
 
-// The end of a process that has not called hsa_shut_down.
+// Runs at the end of a process without hsa_shut_down.
 [[gnu::destructor]] void print_rest() {
   State* const state = current;
   if (state != nullptr && state->process == getpid()) state->print();
@@ -70,10 +70,10 @@ class Activities {
   explicit Activities(hsatool::Host host) {
     current = new State{host.raw().services->now, getpid(), {}, {}, {}};
   }
-  // Work that devices have not completed by now is not reported.
+  // Does not report work that devices have not completed.
   ~Activities() { current.load()->print(); }
 
-  // Functions that submit work: a store to a doorbell, and asynchronous copies.
+  // Selects functions that submit work: stores to a doorbell and asynchronous copies.
   static bool wants(const hsatool_function_t& function) {
     const std::string_view name = hsatool::view(function.name);
     return name.starts_with("hsa_signal_store_") || name.starts_with("hsa_amd_memory_async_");
@@ -90,8 +90,8 @@ class Activities {
     return HSATOOL_ACTIVITY_DISPATCH | HSATOOL_ACTIVITY_BARRIER | HSATOOL_ACTIVITY_COPY;
   }
 
-  // Runs on a thread of the runtime, before the program sees the end of the work: it is short and waits for
-  // nothing.
+  // Runs on a thread of the runtime, before the program is notified of the end of the work. It must be short
+  // and must not wait.
   static void done(const hsatool_activity_t& activity) {
     State& state = *current;
     std::string text = what_of(activity);

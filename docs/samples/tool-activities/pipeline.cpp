@@ -1,5 +1,5 @@
-// Two kernels, a barrier and an asynchronous copy on the CPU agent: each waits for the one before it. A
-// program for the tool to look at; docs/samples/vector_copy explains the steps of an HSA program.
+// Two kernels, a barrier and an asynchronous copy on the CPU agent. Each waits for the previous one. An
+// example program for the tool; docs/samples/vector_copy explains the steps of an HSA program.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
@@ -48,7 +48,7 @@ hsa_agent_t find_cpu() {
   return found;
 }
 
-// The agent's first pool with this flag.
+// Finds the agent's first pool with this flag.
 template <class T>
 T* allocate(hsa_agent_t agent, uint32_t flag, size_t count) {
   struct Search {
@@ -80,14 +80,14 @@ std::vector<char> read_kernels() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Packets start when those before them are complete, and see what these wrote.
+// Header of packets that start when all earlier packets are complete, and see their writes.
 constexpr uint32_t header(uint32_t type) {
   return type << HSA_PACKET_HEADER_TYPE | 1u << HSA_PACKET_HEADER_BARRIER |
          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 }
 
-// Writes a packet into the next slot, its first word last, and rings.
+// Writes a packet into the next slot, its first word last, and rings the doorbell.
 template <class Packet>
 void submit(hsa_queue_t* queue, uint32_t first_word, const Packet& packet) {
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);

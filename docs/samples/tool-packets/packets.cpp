@@ -1,8 +1,8 @@
-// A tool that sees and changes packets. It prints each kernel dispatch, with the kernel's name, and sets the
-// packet's barrier bit and fences, so that the dispatches of a queue run one after another. If a bug goes away
-// with this tool, a dependency between two kernels is probably missing. With the option {"skip": "<kernel>"}
-// it replaces the dispatches of one kernel by barrier packets with the same completion signals: the kernel
-// does not run, and the program goes on.
+// A tool that receives and changes packets. It prints each kernel dispatch with the name of the kernel. It
+// sets the packet's barrier bit and fences, so that the dispatches of a queue run one after another. If a bug
+// disappears with this tool, a dependency between two kernels is probably missing. With the option {"skip":
+// "<kernel>"} it replaces the dispatches of one kernel by barrier packets with the same completion signals:
+// the kernel does not run, and the program continues.
 #include <atomic>
 #include <cstdio>
 #include <hsa_plugin/hsa_tool.hpp>
@@ -13,8 +13,8 @@
 
 namespace {
 
-// Reads the one option; `skip` is empty without it. A tool with more options needs a JSON reader. False: the
-// options are invalid.
+// Reads the only option; without it, `skip` is empty. (A tool with more options needs a JSON reader.) Returns
+// false if the options are invalid.
 bool read_options(std::string_view config, std::string& skip) {
   static const std::regex kOptions(R"x(\s*\{\s*("skip"\s*:\s*"([^"\\]*)"\s*)?\}\s*)x");
   std::cmatch found;
@@ -23,7 +23,7 @@ bool read_options(std::string_view config, std::string& skip) {
   return true;
 }
 
-// What callbacks use. It is never freed: a callback that another thread is in may outlast the tool's
+// Data of the callbacks. Never freed, because a callback on another thread may run after the tool's
 // destructor.
 struct State {
   const HsaApiTable& tables;
@@ -58,8 +58,8 @@ class Packets {
     return function.id == HSATOOL_ID_hsa_executable_symbol_get_info;
   }
 
-  // The program has asked for a kernel's address. The name is asked for through the runtime's own tables,
-  // which no tool sees.
+  // The program has requested a kernel's address. The tool requests the name through the runtime's own
+  // tables, so that no tool receives this call.
   static void exit(hsatool_call_t& call) {
     const auto& asked = hsatool::arguments<hsatool_hsa_executable_symbol_get_info_args_t>(call);
     if (hsatool::result<hsa_status_t>(call) != HSA_STATUS_SUCCESS ||
@@ -78,7 +78,8 @@ class Packets {
 
   // --- Packets -------------------------------------------------------------------------------------------
 
-  // What is written is executed, or seen by the next tool. A packet that is not written is dropped.
+  // The next tool receives the packets that are written, and the device executes them. A packet that is not
+  // written is dropped.
   static void submit(const hsatool_queue_t&, std::span<const hsatool::Packet> packets, uint64_t index,
                      hsatool::Writer write) {
     for (const hsatool::Packet& packet : packets) {
@@ -109,8 +110,7 @@ class Packets {
     write(barrier);
   }
 
-  // The header of a packet that starts when all before it in the queue are complete, and that sees what they
-  // wrote.
+  // Header of a packet that starts when all earlier packets of the queue are complete, and sees their writes.
   static constexpr uint16_t in_order(int type) {
     return static_cast<uint16_t>(type << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER |
                                  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |

@@ -1,4 +1,4 @@
-// A tool of ten lines: it counts the calls of a program.
+// A tool of ten lines, which counts the calls of a program.
 #include <atomic>
 #include <cstdio>
 #include <hsa_plugin/hsa_tool.hpp>
@@ -11,7 +11,7 @@ struct Count {
 };
 HSATOOL_PLUGIN(Count, "count", "1.0")
 
-// HIP programs end without hsa_shut_down, so the destructor of Count would not run.
+// HIP programs end without hsa_shut_down, so the destructor of Count does not run.
 [[gnu::destructor]] static void print() {
   std::fprintf(stderr, "count: %lu calls\n", calls.load());
 }

@@ -1,5 +1,5 @@
-/* A tool in C, by the ABI itself: it answers requests for more than 1 MiB of memory with OUT_OF_RESOURCES, so that
- * one sees what a program makes of that. */
+/* A tool in C that uses the ABI directly. It answers requests for more than 1 MiB of memory with
+ * OUT_OF_RESOURCES, which shows how a program handles this error. */
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
 
@@ -29,7 +29,8 @@ static int32_t enter(void* tool, hsatool_call_t* call) {
   return HSATOOL_ANSWERED;
 }
 
-/* There are no options: anything but "{}" is a mistake, which the user reads of beside the others of the file. */
+/* The tool has no options: if `config` is not "{}", the runtime reports an error, together with the other
+ * errors of the configuration file. */
 static void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) {
   static const char kText[] = "there are no options";
   const hsatool_str_t text = {kText, sizeof kText - 1};

@@ -1,5 +1,5 @@
-// A kernel for the CPU agent. It becomes an ELF code object with a kernel descriptor, as a kernel for a GPU
-// does.
+// A kernel for the CPU agent. Like a kernel for a GPU, it is compiled to an ELF code object with a kernel
+// descriptor.
 #include <hsa_cpu/kernel.hpp>
 
 #include <cstddef>

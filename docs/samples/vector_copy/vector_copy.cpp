@@ -1,5 +1,5 @@
-// Copies a vector with a kernel, in the steps that every HSA program takes: find an agent, load the code,
-// allocate, fill a packet, ring the doorbell, wait.
+// Copies a vector with a kernel, in the steps of every HSA program: find an agent, load the code, allocate
+// memory, fill in a packet, ring the doorbell, wait.
 //
 //   vector_copy [<number of words>]
 #include <hsa/hsa.h>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// Every HSA call returns a status; here any but success ends the program.
+// Every HSA call returns a status. This program ends at the first status other than success.
 void check(hsa_status_t status, const char* what) {
   if (status == HSA_STATUS_SUCCESS) return;
   const char* text = nullptr;
@@ -29,7 +29,7 @@ void check(hsa_status_t status, const char* what) {
 }
 #define CHECK(call) check(call, #call)
 
-// What the kernel receives: the layout of CopyArgs in kernels.cpp.
+// Arguments of the kernel, with the layout of CopyArgs in kernels.cpp.
 struct CopyArgs {
   const uint32_t* from;
   uint32_t* to;
@@ -37,7 +37,7 @@ struct CopyArgs {
   uint32_t reserved;
 };
 
-// The first host agent that takes kernel dispatches. (The kernel here is compiled for the CPU.)
+// Finds the first host agent that executes kernel dispatches. (The kernel here is compiled for the CPU.)
 std::optional<hsa_agent_t> find_agent() {
   hsa_agent_t found{};
   const hsa_status_t status = hsa_iterate_agents(
@@ -56,7 +56,7 @@ std::optional<hsa_agent_t> find_agent() {
   return status == HSA_STATUS_INFO_BREAK ? std::optional(found) : std::nullopt;
 }
 
-// The agent's pool with these flags.
+// Finds the agent's pool with these flags.
 hsa_amd_memory_pool_t find_pool(hsa_agent_t agent, uint32_t flags) {
   struct Search {
     uint32_t flags;
@@ -122,7 +122,8 @@ int main(int argc, char** argv) {
   const auto agent = find_agent();
   if (!agent) check(HSA_STATUS_ERROR_INVALID_AGENT, "finding a host agent that takes kernel dispatches");
 
-  // The code: an executable made of one code object, then frozen, so that its kernels have addresses.
+  // Loads the code: creates an executable with one code object and freezes it, so that its kernels have
+  // addresses.
   const std::vector<char> code = read_kernels();
   hsa_code_object_reader_t reader{};
   hsa_executable_t executable{};
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
   CHECK(hsa_executable_get_symbol_by_name(executable, "vector_copy.kd", &*agent, &symbol));
   CHECK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel));
 
-  // The data, and the arguments, each where the agent wants them.
+  // Allocates the data and the arguments, each in a pool that the agent can access.
   const hsa_amd_memory_pool_t data_pool = find_pool(*agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
   const hsa_amd_memory_pool_t kernarg_pool = find_pool(*agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT);
   auto* const from = allocate<uint32_t>(data_pool, count);
@@ -146,7 +147,8 @@ int main(int argc, char** argv) {
   std::fill_n(to, count, 0u);
   *args = {from, to, count, 0};
 
-  // The queue, a signal for the end, and the packet: all but its first word, which is published last.
+  // Creates the queue and a signal for the end, and fills in the packet. Its first word is stored last and
+  // publishes it.
   hsa_queue_t* queue = nullptr;
   hsa_signal_t done{};
   CHECK(
@@ -173,7 +175,7 @@ int main(int argc, char** argv) {
   std::atomic_ref(packet.full_header).store(kHeader | kSetup << 16, std::memory_order_release);
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 
-  // A wait may end early for no reason, hence the loop.
+  // A wait can end spuriously, so it is in a loop.
   while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) >=
          1) {
   }

@@ -1,12 +1,12 @@
 // A program to be traced. It prints its actions, so that they can be compared with the trace.
 //
-//   program work <agent> <code object> <kernel>   kernels on two queues from two threads, copies, and waits
-//   program calls <threads> <calls>               calls from <threads> threads, of which the first waits for all
-//   program memory                                four threads each allocate 1 MiB, then free another thread's memory
-//   program again                                 starts the runtime three times
-//   program leaves                                returns from main while two threads call, without hsa_shut_down
-//   program forks                                 uses the runtime in a child, then in the parent
-//   program runs                                  calls until it is killed
+//   - program work <agent> <code object> <kernel>: kernels on two queues from two threads, copies, and waits
+//   - program calls <threads> <calls>: calls from <threads> threads, of which the first waits for all
+//   - program memory: four threads each allocate 1 MiB, then free another thread's memory
+//   - program again: starts the runtime three times
+//   - program leaves: returns from main while two threads call, without hsa_shut_down
+//   - program forks: uses the runtime in a child, then in the parent
+//   - program runs: calls until it is killed
 //
 // <agent> is an index. Printed lines: "pid P", "kernel QUEUE INDEX BEGIN END", "copy BEGIN END", "calls N".
 #include <hsa/hsa.h>

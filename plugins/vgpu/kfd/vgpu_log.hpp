@@ -1,14 +1,14 @@
 // The virtual GPU's messages: lines by category, chosen by VGPU_LOG (comma separated, `all`, `none`), written
-// to stderr, to the file that VGPU_LOG_FILE names, or to the host's sink. A line is "vgpu[THREAD]: <category>: <text>";
-// the text of an error or a warning is "<object>: <problem>; <remedy>" (docs/style.md).
+// to stderr, to the file that VGPU_LOG_FILE names, or to the host's sink.
 //
-// An error is a failure that stops a queue or the program; a warning is a condition that the virtual GPU works around.
-// Both are shown unless VGPU_LOG is `none`.
+// A line is "vgpu[THREAD]: <category>: <text>". The text of an error or a warning is
+// "<object>: <problem>; <remedy>" (docs/style.md). An error is a failure that stops a queue or the program. A
+// warning is a condition that the virtual GPU works around. Both are shown unless VGPU_LOG is `none`.
 //
-// Threads: any; a line is one write(2).
-// Lifetime: created before the threads that use it and destroyed after them. The file's descriptor is out of the
-// program's reach, and a child of fork does not have it.
-// Errors: if the file cannot be opened, a warning reports it, and lines go to stderr or the sink.
+// *Threads:* any; a line is one write(2).
+// *Lifetime:* created before the threads that use it and destroyed after them. The descriptor of the file has
+// a number that the program does not use, and a child of fork does not have it.
+// *Errors:* if the file cannot be opened, a warning reports it, and lines go to stderr or the sink.
 #pragma once
 
 #include <atomic>
