@@ -40,6 +40,14 @@ function(rigel_add_library name)
   target_link_libraries(${name} PUBLIC rigel_api Threads::Threads ${ARG_LIBS})
 endfunction()
 
+# Optimises a target that executes instructions, in builds that optimise the others less (preset dev).
+function(rigel_optimise target)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  if("${CMAKE_CXX_FLAGS_${type}}" MATCHES "-O1" AND NOT RIGEL_SANITIZE)
+    target_compile_options(${target} PRIVATE -O2)
+  endif()
+endfunction()
+
 # Labels of tests: quick (run by tools/check) or slow, and vgpu in the virtual GPU's directories. Tests of
 # programs built with HIP's or OpenMP's compilers have the label hip or openmp instead.
 function(rigel_labels variable speed)
