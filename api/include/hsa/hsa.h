@@ -1069,7 +1069,11 @@ hsa_status_t HSA_API hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queu
  * @param doorbell_signal [in] the caller's signal, not 0; it must outlive the queue, which does not own it.
  * @param queue [out] the new queue. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
- * @retval INVALID_ARGUMENT `size` is 0 or not a power of two, unknown `type`, a 0 doorbell, or NULL `queue`.
+ * @retval INVALID_REGION `region` is not valid.
+ * @retval INVALID_ALLOCATION the region does not allocate, or the host cannot access it.
+ * @retval INVALID_SIGNAL `doorbell_signal` is not valid.
+ * @retval INVALID_ARGUMENT `size` is 0 or not a power of two, `type` is not MULTI or SINGLE, `features` is 0
+ *   or has an unknown bit, the doorbell is 0, or `queue` is NULL.
  */
 hsa_status_t HSA_API hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
                                            uint32_t features, hsa_signal_t doorbell_signal,
@@ -1432,6 +1436,8 @@ hsa_status_t HSA_API hsa_memory_allocate(hsa_region_t region, size_t size, void*
  * Frees memory from ::hsa_memory_allocate. No agent may be using it.
  *
  * @param ptr [in] the buffer's start. NULL does nothing.
+ * @retval INVALID_ALLOCATION `ptr` is not the start of an allocation.
+ * @retval INVALID_ARGUMENT `ptr` is in locked, reserved, mapped or attached memory.
  */
 hsa_status_t HSA_API hsa_memory_free(void* ptr);
 
