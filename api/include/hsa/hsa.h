@@ -916,7 +916,8 @@ typedef struct hsa_signal_group_s {
  *   wait on every member. Copied. Not NULL.
  * @param signal_group [out] the new group. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
- * @retval INVALID_ARGUMENT a count of 0 or a NULL pointer.
+ * @retval INVALID_SIGNAL a member is not valid.
+ * @retval INVALID_ARGUMENT a count of 0, a NULL pointer, or a repeated signal or consumer.
  */
 hsa_status_t HSA_API hsa_signal_group_create(uint32_t num_signals, const hsa_signal_t* signals,
                                              uint32_t num_consumers, const hsa_agent_t* consumers,
@@ -940,7 +941,9 @@ hsa_status_t HSA_API hsa_signal_group_destroy(hsa_signal_group_t signal_group);
  * @param signal [out] the member that ended the wait. Not NULL.
  *  @param value [out] the value of that member. Not NULL.
  *  @retval INVALID_SIGNAL_GROUP `signal_group` is not valid.
- *  @retval INVALID_ARGUMENT a NULL pointer.
+ *  @retval INVALID_SIGNAL all members were destroyed.
+ *  @retval INVALID_ARGUMENT a NULL pointer or an unknown condition.
+ *  @retval OUT_OF_RESOURCES out of memory.
  *  @{ */
 /** Acquire on the returned value. */
 hsa_status_t HSA_API hsa_signal_group_wait_any_scacquire(hsa_signal_group_t signal_group,
@@ -1066,7 +1069,11 @@ hsa_status_t HSA_API hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queu
  * @param doorbell_signal [in] the caller's signal, not 0; it must outlive the queue, which does not own it.
  * @param queue [out] the new queue. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
- * @retval INVALID_ARGUMENT `size` is 0 or not a power of two, unknown `type`, a 0 doorbell, or NULL `queue`.
+ * @retval INVALID_REGION `region` is not valid.
+ * @retval INVALID_ALLOCATION the region does not allocate, or the host cannot access it.
+ * @retval INVALID_SIGNAL `doorbell_signal` is not valid.
+ * @retval INVALID_ARGUMENT `size` is 0 or not a power of two, `type` is not MULTI or SINGLE, `features` is 0
+ *   or has an unknown bit, the doorbell is 0, or `queue` is NULL.
  */
 hsa_status_t HSA_API hsa_soft_queue_create(hsa_region_t region, uint32_t size, hsa_queue_type32_t type,
                                            uint32_t features, hsa_signal_t doorbell_signal,
@@ -1429,6 +1436,8 @@ hsa_status_t HSA_API hsa_memory_allocate(hsa_region_t region, size_t size, void*
  * Frees memory from ::hsa_memory_allocate. No agent may be using it.
  *
  * @param ptr [in] the buffer's start. NULL does nothing.
+ * @retval INVALID_ALLOCATION `ptr` is not the start of an allocation.
+ * @retval INVALID_ARGUMENT `ptr` is in locked, reserved, mapped or attached memory.
  */
 hsa_status_t HSA_API hsa_memory_free(void* ptr);
 
@@ -1441,7 +1450,8 @@ hsa_status_t HSA_API hsa_memory_free(void* ptr);
  * @param dst [out] destination, of `size` bytes or more. Not NULL.
  * @param src [in] source, of `size` bytes or more, not overlapping. Not NULL.
  * @param size [in] bytes; 0 does nothing.
- * @retval INVALID_ARGUMENT NULL `dst` or `src`.
+ * @retval INVALID_ALLOCATION no agent can access both ranges.
+ * @retval INVALID_ARGUMENT NULL `dst` or `src`, or a range exceeds its allocation.
  */
 hsa_status_t HSA_API hsa_memory_copy(void* dst, const void* src, size_t size);
 
@@ -1450,7 +1460,8 @@ hsa_status_t HSA_API hsa_memory_copy(void* dst, const void* src, size_t size);
  *
  * The address does not change; the data may move. The function does nothing for a fine-grained buffer.
  * Outside the global segment, the behaviour is undefined. A call for the current owner may change its
- * permission.
+ * permission. Rigel only checks the arguments: it keeps coarse-grained memory coherent between copies and
+ * dispatches.
  * @param ptr [in] start of a buffer from ::hsa_memory_allocate; the whole buffer changes its owner. Not NULL.
  * @param agent [in] new owner. It must be able to access the buffer's region.
  * @param access [in] access of the owner: RO, WO or RW.
@@ -1464,7 +1475,7 @@ hsa_status_t HSA_API hsa_memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_a
  * Announces that kernel agents will use memory of the operating system. A performance hint.
  *
  * Does nothing in the Base profile, for memory from ::hsa_memory_allocate, and for a registered range. Ranges
- * must not overlap.
+ * must not overlap. Rigel only checks the arguments.
  * @param ptr [in] start of the range. NULL does nothing.
  * @param size [in] bytes; 0 only with a NULL `ptr`.
  * @retval OUT_OF_RESOURCES the range cannot be registered.
@@ -1786,7 +1797,11 @@ typedef struct hsa_loaded_code_object_s {
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_CODE_OBJECT_READER `code_object_reader` is not valid.
- * @retval INCOMPATIBLE_ARGUMENTS the code object does not fit the executable or this runtime.
+ * @retval INVALID_CODE_OBJECT the bytes are not a well-formed code object.
+ * @retval VARIABLE_ALREADY_DEFINED a symbol of the code object is already defined.
+ * @retval VARIABLE_UNDEFINED an external symbol has no definition.
+ * @retval INCOMPATIBLE_ARGUMENTS the code object does not fit the executable or this runtime, or the
+ *   executable already has a program code object.
  */
 hsa_status_t HSA_API hsa_executable_load_program_code_object(hsa_executable_t executable,
                                                              hsa_code_object_reader_t code_object_reader,
@@ -1809,6 +1824,8 @@ hsa_status_t HSA_API hsa_executable_load_program_code_object(hsa_executable_t ex
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval INVALID_CODE_OBJECT_READER `code_object_reader` is not valid.
  * @retval INVALID_CODE_OBJECT the bytes are not a well-formed code object.
+ * @retval VARIABLE_ALREADY_DEFINED a symbol of the code object is already defined for this agent.
+ * @retval VARIABLE_UNDEFINED an external symbol has no definition.
  * @retval INCOMPATIBLE_ARGUMENTS the agent lacks the instruction set, or profile or rounding mode differ.
  */
 hsa_status_t HSA_API hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
@@ -1822,7 +1839,7 @@ hsa_status_t HSA_API hsa_executable_load_agent_code_object(hsa_executable_t exec
  * @param executable [in] unfrozen executable.
  * @param options [in] options. May be NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval VARIABLE_UNDEFINED a declared symbol has no definition.
+ * @retval VARIABLE_UNDEFINED a declared symbol has no definition. (Rigel reports this at loading.)
  * @retval FROZEN_EXECUTABLE `executable` is already frozen.
  */
 hsa_status_t HSA_API hsa_executable_freeze(hsa_executable_t executable, const char* options);
@@ -1860,7 +1877,7 @@ hsa_status_t HSA_API hsa_executable_get_info(hsa_executable_t executable, hsa_ex
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval VARIABLE_ALREADY_DEFINED the variable has a definition.
- * @retval INVALID_SYMBOL_NAME there is no such variable.
+ * @retval INVALID_SYMBOL_NAME the name is empty.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_ARGUMENT NULL `variable_name`.
  */
@@ -1880,7 +1897,7 @@ hsa_status_t HSA_API hsa_executable_global_variable_define(hsa_executable_t exec
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval VARIABLE_ALREADY_DEFINED the variable has a definition for this agent.
- * @retval INVALID_SYMBOL_NAME there is no such variable.
+ * @retval INVALID_SYMBOL_NAME the name is empty.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_ARGUMENT NULL `variable_name`.
  */
@@ -1901,7 +1918,7 @@ hsa_status_t HSA_API hsa_executable_agent_global_variable_define(hsa_executable_
  * @retval INVALID_EXECUTABLE `executable` is not valid.
  * @retval INVALID_AGENT `agent` is not valid.
  * @retval VARIABLE_ALREADY_DEFINED the variable has a definition for this agent.
- * @retval INVALID_SYMBOL_NAME there is no such variable.
+ * @retval INVALID_SYMBOL_NAME the name is empty.
  * @retval FROZEN_EXECUTABLE `executable` is frozen.
  * @retval INVALID_ARGUMENT NULL `variable_name`.
  */
@@ -2159,7 +2176,8 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_serialize(
  * @param options [in] options. May be NULL.
  * @param code_object [out] the code object. Not NULL.
  * @retval OUT_OF_RESOURCES out of memory.
- * @retval INVALID_CODE_OBJECT the bytes are not a code object.
+ * @retval INVALID_CODE_OBJECT the bytes are not a code object. (Rigel reports this in queries and at
+ *   loading.)
  * @retval INVALID_ARGUMENT a NULL pointer or a size of 0.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_deserialize(void* serialized_code_object,

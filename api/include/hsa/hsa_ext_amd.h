@@ -606,7 +606,8 @@ typedef struct hsa_amd_profiling_async_copy_time_s {
  * @param[in] queue The queue.
  * @param[in] enable 0 disables, any other value enables.
  * @retval INVALID_QUEUE @p queue is NULL or not valid.
- * @remark Facts: H C (whose code answers NULL with INVALID_QUEUE). */
+ * @retval ERROR The agent does not support time stamps.
+ * @remark Facts: H C (C returns INVALID_QUEUE for NULL). */
 hsa_status_t HSA_API hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int enable);
 
 /** Enables or disables time stamps for asynchronous copies that the process submits after the call. The

@@ -14,7 +14,8 @@
  *  - An image or sampler handle belongs to the agent that it was created for. Kernels receive handles in
  *    their arguments.
  *  - Copy, import, export and clear are complete when they return. They do not wait for kernels: no kernel
- *    may access the same data during the call. Coordinates outside the image are undefined behaviour.
+ *    may access the same data during the call. Coordinates outside the image are undefined behaviour; Rigel
+ *    returns INVALID_ARGUMENT.
  *  - Elements are counted in x, y, z: width, height and depth. In arrays, the layer is the last dimension.
  *  - Two image descriptors match if they are equal; an sRGB channel order equals its linear counterpart.
  *    Handles with matching descriptors (and layouts, if explicit) may share data if the agent reports
@@ -281,7 +282,7 @@ typedef enum {
  * @param image_format [in] format. Not NULL.
  * @param capability_mask [out] set of ::hsa_ext_image_capability_t. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`.
+ * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`, or an unknown geometry.
  */
 hsa_status_t HSA_API hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
                                                   const hsa_ext_image_format_t* image_format,
@@ -296,7 +297,7 @@ hsa_status_t HSA_API hsa_ext_image_get_capability(hsa_agent_t agent, hsa_ext_ima
  * @param image_data_layout [in] layout; not OPAQUE.
  * @param capability_mask [out] set of ::hsa_ext_image_capability_t. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`, or OPAQUE layout.
+ * @retval INVALID_ARGUMENT NULL `image_format` or `capability_mask`, an unknown geometry, or OPAQUE layout.
  */
 hsa_status_t HSA_API hsa_ext_image_get_capability_with_layout(hsa_agent_t agent,
                                                               hsa_ext_image_geometry_t geometry,
@@ -418,6 +419,7 @@ hsa_status_t HSA_API hsa_ext_image_create_with_layout(
  * @param agent [in] the handle's agent.
  * @param image [in] the handle.
  * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT `image` is not an image.
  */
 hsa_status_t HSA_API hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image);
 
@@ -502,7 +504,8 @@ hsa_status_t HSA_API hsa_ext_image_mipmap_array_get_level(
  * @param dst_offset [in] destination of the first element. Not NULL.
  * @param range [in] elements in x, y, z. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `src_offset`, `dst_offset` or `range`.
+ * @retval INVALID_ARGUMENT NULL `src_offset`, `dst_offset` or `range`, an invalid image, or different
+ *   formats.
  */
 hsa_status_t HSA_API hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image_t src_image,
                                         const hsa_dim3_t* src_offset, hsa_ext_image_t dst_image,
@@ -528,7 +531,7 @@ typedef struct hsa_ext_image_region_s {
  * @param dst_image [in] the image.
  * @param image_region [in] the block in the image. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `src_memory` or `image_region`.
+ * @retval INVALID_ARGUMENT NULL `src_memory` or `image_region`, or an invalid image.
  */
 hsa_status_t HSA_API hsa_ext_image_import(hsa_agent_t agent, const void* src_memory, size_t src_row_pitch,
                                           size_t src_slice_pitch, hsa_ext_image_t dst_image,
@@ -547,7 +550,7 @@ hsa_status_t HSA_API hsa_ext_image_import(hsa_agent_t agent, const void* src_mem
  *   than the rows of a plane, the pitch is their size (1DA: one row pitch). Ignored for other geometries.
  * @param image_region [in] the block in the image. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `dst_memory` or `image_region`.
+ * @retval INVALID_ARGUMENT NULL `dst_memory` or `image_region`, or an invalid image.
  */
 hsa_status_t HSA_API hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src_image, void* dst_memory,
                                           size_t dst_row_pitch, size_t dst_slice_pitch,
@@ -562,7 +565,7 @@ hsa_status_t HSA_API hsa_ext_image_export(hsa_agent_t agent, hsa_ext_image_t src
  *   The channel type selects 32-bit float, signed or unsigned integers. Not NULL.
  * @param image_region [in] the block. Not NULL.
  * @retval INVALID_AGENT `agent` is not valid.
- * @retval INVALID_ARGUMENT NULL `data` or `image_region`.
+ * @retval INVALID_ARGUMENT NULL `data` or `image_region`, or an invalid image.
  */
 hsa_status_t HSA_API hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void* data,
                                          const hsa_ext_image_region_t* image_region);
@@ -672,6 +675,7 @@ hsa_status_t HSA_API hsa_ext_sampler_create_v2(hsa_agent_t agent,
  * @param agent [in] the handle's agent.
  * @param sampler [in] the handle.
  * @retval INVALID_AGENT `agent` is not valid.
+ * @retval INVALID_ARGUMENT `sampler` is not a sampler.
  */
 hsa_status_t HSA_API hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler);
 
