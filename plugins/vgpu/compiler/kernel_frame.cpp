@@ -331,8 +331,8 @@ void KernelBuilder::hand_over(uint32_t node) {
 
 void KernelBuilder::check_barrier(uint32_t node) {
   Value* const at_barrier = group_field(offsetof(WorkGroup, at_barrier));
-  Value* present = b_.CreateShl(
-      b_.getInt32(1), b_.CreateLoad(i32(), wave_field(offsetof(Wave, id_in_group))), "", true, true);
+  Value* present = b_.CreateShl(b_.getInt32(1), b_.CreateLoad(i32(), wave_field(offsetof(Wave, id_in_group))),
+                                "", true, true);
   for (const size_t set : {offsetof(WorkGroup, ready), offsetof(WorkGroup, yielded)})
     present = b_.CreateOr(present, group_field(set));
   present = b_.CreateOr(present, at_barrier);
@@ -340,8 +340,8 @@ void KernelBuilder::check_barrier(uint32_t node) {
       b_.getInt32(~0u), b_.CreateSub(b_.getInt32(32), group_field(offsetof(WorkGroup, wave_count))));
   // Outside of batches, Group::run_waves() finds missing waves.
   Value* const is_complete = b_.CreateOr(b_.CreateICmpEQ(present, all), b_.CreateNot(is_in_batch()));
-  Value* const is_full = b_.CreateICmpEQ(
-      mask_at(kExec * 4), b_.CreateLoad(i64(), wave_field(offsetof(Wave, launched_exec))));
+  Value* const is_full =
+      b_.CreateICmpEQ(mask_at(kExec * 4), b_.CreateLoad(i64(), wave_field(offsetof(Wave, launched_exec))));
   Value* const place = at(group_, offsetof(WorkGroup, barrier));
   Value* const is_same = b_.CreateOr(b_.CreateICmpEQ(at_barrier, b_.getInt32(0)),
                                      b_.CreateICmpEQ(b_.CreateLoad(pointer(), place), operations_at(node)));
@@ -354,8 +354,7 @@ void KernelBuilder::check_end(uint32_t node) {
     return site.kind == Site::Kind::kBarrier || site.kind == Site::Kind::kToInterpreter;
   });
   if (!has_barriers) return;
-  Value* const is_alone =
-      b_.CreateICmpEQ(group_field(offsetof(WorkGroup, at_barrier)), b_.getInt32(0));
+  Value* const is_alone = b_.CreateICmpEQ(group_field(offsetof(WorkGroup, at_barrier)), b_.getInt32(0));
   hand_over_unless(node, b_.CreateOr(is_alone, b_.CreateNot(is_in_batch())));
 }
 

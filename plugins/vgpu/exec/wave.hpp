@@ -58,8 +58,8 @@ struct Wave {
   uint32_t scratch_lane_bytes = 0;  ///< Bytes of scratch per lane
   /// Bytes that checked compiled code accesses without a call. At most `scratch_lane_bytes`
   uint32_t exact_private_bytes = 0;
-  uint32_t scratch_offset = 0;      ///< Offset in the queue's scratch; the initial value of an SGPR
-  uint64_t private_va = 0;          ///< Address of the wave's scratch; 0: it has none
+  uint32_t scratch_offset = 0;  ///< Offset in the queue's scratch; the initial value of an SGPR
+  uint64_t private_va = 0;      ///< Address of the wave's scratch; 0: it has none
 
   // Identity, for hardware registers and reports.
   uint32_t id_in_group = 0;
@@ -108,8 +108,8 @@ struct WorkGroup {
   uint32_t scalars[kMostStartScalars + 1] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
-  Wave* running = nullptr;            ///< The present wave, or the last one
-  GroupChecker* checker = nullptr;    ///< Null: its waves are not checked
+  Wave* running = nullptr;          ///< The present wave, or the last one
+  GroupChecker* checker = nullptr;  ///< Null: its waves are not checked
   /// The last barrier that a wave has reached, if the waves are checked.
   const MicroOp* barrier = nullptr;
   GroupCounters* counters = nullptr;  ///< Null: its instructions are not counted

@@ -69,7 +69,7 @@ TEST(WaveMemory, FindsMoreAllocationsThanExtents) {
   }
 }
 
-// One allocation of 100 bytes, in a page of its own.
+// One allocation of 100 bytes, in a separate page.
 class OneAllocation final : public check::Allocations {
  public:
   explicit OneAllocation(uint64_t va) {

@@ -302,10 +302,10 @@ void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, u
   RawFinding* const raw = find(Tool::kRaces, problem, severity, wave, bit_of(lane), other_pc);
   if (raw == nullptr) return;
   const uint32_t other_wave = race::wave_of(earlier.record);
-  raw->summary = fmt::format("data race: {} of {} at {}, which {} accesses too", verb_of(accesses.kind),
-                             bytes_text(accesses.bytes),
-                             is_lds ? fmt::format("byte {} of LDS", dword * 4) : fmt::format("{:#x}", dword * 4),
-                             is_same_group ? fmt::format("wave {}", other_wave) : "another work-group");
+  raw->summary = fmt::format(
+      "data race: {} of {} at {}, which {} accesses too", verb_of(accesses.kind), bytes_text(accesses.bytes),
+      is_lds ? fmt::format("byte {} of LDS", dword * 4) : fmt::format("{:#x}", dword * 4),
+      is_same_group ? fmt::format("wave {}", other_wave) : "another work-group");
   if (is_same_value) raw->summary += "; both write the same value";
   if (may_be_atomic) raw->summary += "; none if the read is atomic, too";
   raw->other.label = fmt::format("earlier {}", is_earlier_atomic  ? "atomic operation"
@@ -320,8 +320,8 @@ void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, u
   }
 }
 
-bool GroupChecker::writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier, uint64_t dword,
-                                     uint32_t lane) const {
+bool GroupChecker::writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier,
+                                     uint64_t dword, uint32_t lane) const {
   return earlier.is_write && accesses.kind == AccessKind::kWrite && accesses.data != nullptr &&
          accesses.bytes == 4 && std::memcmp(group_->lds + dword * 4, accesses.data + lane, 4) == 0;
 }
@@ -447,10 +447,12 @@ void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
       EarlierAccess earlier;
     } found[RaceLine::kDwords];
     uint32_t count = 0;
-    const uint64_t record = race::with_step(race::with_bytes(race::with_lane(access.record, lane), 0xf), step);
+    const uint64_t record =
+        race::with_step(race::with_bytes(race::with_lane(access.record, lane), 0xf), step);
     with_line(dword, [&](RaceLine& line) {
-      line.note_all(access, record,
-                    [&](uint32_t i, const EarlierAccess& earlier) { found[count++] = {i, earlier}; });
+      line.note_all(access, record, [&](uint32_t i, const EarlierAccess& earlier) {
+        found[count++] = {i, earlier};
+      });
     });
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t own_lane = race::lane_of(race::of_dword(record, found[i].dword));

@@ -132,12 +132,12 @@ class GroupChecker final : private UndefinedUseListener {
   KnownRange known_[kKnownRanges];
   uint32_t next_known_ = 0;
 
-  const MicroOp* sites_[WaveClocks::kMost] = {};     // the present instructions
-  bool may_acquire_[WaveClocks::kMost] = {};         // whether they may acquire
-  bool has_loaded_[WaveClocks::kMost] = {};          // since the last barrier or invalidation
-  bool synchronizes_ = false;                        // an instruction of this work-group may have acquired
-  uint64_t awaited_[WaveClocks::kMost] = {};         // lanes that have missed a barrier
-  const MicroOp* missed_[WaveClocks::kMost] = {};    // the barrier
+  const MicroOp* sites_[WaveClocks::kMost] = {};   // the present instructions
+  bool may_acquire_[WaveClocks::kMost] = {};       // whether they may acquire
+  bool has_loaded_[WaveClocks::kMost] = {};        // since the last barrier or invalidation
+  bool synchronizes_ = false;                      // an instruction of this work-group may have acquired
+  uint64_t awaited_[WaveClocks::kMost] = {};       // lanes that have missed a barrier
+  const MicroOp* missed_[WaveClocks::kMost] = {};  // the barrier
 
   uint32_t place_ = 0;    // of the work-group
   uint32_t arrived_ = 0;  // waves (bits) that have reached a barrier and not executed an instruction after it

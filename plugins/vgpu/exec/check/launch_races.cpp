@@ -10,36 +10,42 @@ namespace {
 constexpr size_t kMostSparePages = 16384;
 
 struct SparePages {
-  Mutex mutex;
+  Mutex mutex;  // Only tried: after fork, a thread that does not exist may hold it.
   std::vector<LaunchRaces::Page*> pages RIGEL_GUARDED_BY(mutex);
 };
 
 SparePages& spare_pages() {
-  static SparePages* const pages = new SparePages;
-  return *pages;
+  static SparePages* const spare = [] {
+    auto* const made = new SparePages;
+    const MutexLock lock(made->mutex);
+    made->pages.reserve(kMostSparePages);
+    return made;
+  }();
+  return *spare;
 }
 
 LaunchRaces::Page* take_page() {
   SparePages& spare = spare_pages();
   LaunchRaces::Page* page = nullptr;
-  {
-    const MutexLock lock(spare.mutex);
-    if (spare.pages.empty()) return new (std::nothrow) LaunchRaces::Page;
-    page = spare.pages.back();
-    spare.pages.pop_back();
+  if (spare.mutex.try_lock()) {
+    const MutexLock lock(spare.mutex, std::adopt_lock);
+    if (!spare.pages.empty()) {
+      page = spare.pages.back();
+      spare.pages.pop_back();
+    }
   }
+  if (page == nullptr) return new (std::nothrow) LaunchRaces::Page;
   for (RaceLine& line : page->lines) line.clear();
   return page;
 }
 
 void recycle(LaunchRaces::Page* page) {
   SparePages& spare = spare_pages();
-  const MutexLock lock(spare.mutex);
-  if (spare.pages.size() == kMostSparePages) {
-    delete page;
-  } else {
-    spare.pages.push_back(page);
+  if (spare.mutex.try_lock()) {
+    const MutexLock lock(spare.mutex, std::adopt_lock);
+    if (spare.pages.size() < spare.pages.capacity()) return spare.pages.push_back(page);
   }
+  delete page;
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ void LdsRaces::next_interval() {
 
 bool LdsRaces::note(const LaneAccesses& accesses, uint32_t wave, uint32_t site) {
   const uint32_t when = interval_ << kWaveBits | wave, dwords = accesses.bytes / 4;
-  if (accesses.kind == AccessKind::kAtomic || accesses.bytes % 4 != 0 || site >= race::kMostSites) return false;
+  if (accesses.kind == AccessKind::kAtomic || accesses.bytes % 4 != 0 || site >= race::kMostSites)
+    return false;
   const bool is_write = accesses.kind == AccessKind::kWrite;
   uint64_t most = 0, bits = 0;
   for_each_lane(accesses.lanes, [&](uint32_t lane) {

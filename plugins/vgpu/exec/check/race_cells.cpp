@@ -41,7 +41,8 @@ void WaveClocks::acquire_all(uint32_t wave) {
 EarlierAccess RaceCell::note(const RaceAccess& access, uint64_t record) {
   const bool is_atomic = access.is_atomic(), is_write = access.is_write();
   const auto conflicts = [&](uint64_t earlier) {
-    return earlier != 0 && access.is_unordered(earlier) && (race::bytes_of(earlier) & race::bytes_of(record)) != 0;
+    return earlier != 0 && access.is_unordered(earlier) &&
+           (race::bytes_of(earlier) & race::bytes_of(record)) != 0;
   };
   EarlierAccess found;
   // An atomic operation races with plain writes, and in LDS with reads. An atomic read races with nothing.
@@ -57,12 +58,14 @@ EarlierAccess RaceCell::note(const RaceAccess& access, uint64_t record) {
     const auto is_own = [&](uint64_t read) {
       return read != 0 && ((read ^ record) & (race::kGroup | race::kWave << race::kWaveAt)) == 0;
     };
-    const bool is_second = is_own(reads[1]) || (reads[0] != 0 && !is_own(reads[0]) && access.is_unordered(reads[0]));
+    const bool is_second =
+        is_own(reads[1]) || (reads[0] != 0 && !is_own(reads[0]) && access.is_unordered(reads[0]));
     merge(reads[is_second ? 1 : 0]);
     return found;
   }
   for (const uint64_t read : reads) {
-    if (found.record != 0 || race::is_atomic(read) || (is_atomic && !access.is_lds) || !conflicts(read)) continue;
+    if (found.record != 0 || race::is_atomic(read) || (is_atomic && !access.is_lds) || !conflicts(read))
+      continue;
     found = {read, false};
   }
   merge(write);

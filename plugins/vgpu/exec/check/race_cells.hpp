@@ -109,8 +109,7 @@ struct RaceAccess {
 
   /// `clock`: WaveClocks::own(). Clocks that do not fit count as ordered.
   static uint64_t record_of(uint32_t group, uint32_t wave, uint32_t clock, uint32_t site, bool is_atomic) {
-    return (group & race::kGroup) | uint64_t{wave} << race::kWaveAt |
-           uint64_t{is_atomic} << race::kAtomicAt |
+    return (group & race::kGroup) | uint64_t{wave} << race::kWaveAt | uint64_t{is_atomic} << race::kAtomicAt |
            (clock < race::kClock ? clock : race::kClock) << race::kClockAt | uint64_t{site} << race::kSiteAt;
   }
   bool is_write() const { return kind != AccessKind::kRead; }

@@ -265,11 +265,13 @@ TEST_F(LdsRacesTest, LinesHaveAccessesSinceLastBarrier) {
   EXPECT_TRUE(note(AccessKind::kWrite, 0, 0));
   races.pass_barrier();
   EXPECT_TRUE(note(AccessKind::kWrite, 2, 16));
-  races.use_lines([](uint32_t wave, uint32_t site) { return RaceAccess::record_of(0, wave, 1, site, false); });
+  races.use_lines(
+      [](uint32_t wave, uint32_t site) { return RaceAccess::record_of(0, wave, 1, site, false); });
   EXPECT_FALSE(races.is_plain());
   WaveClocks clocks;
   clocks.start(4);
-  const RaceAccess access{AccessKind::kRead, true, false, RaceAccess::record_of(0, 1, 1, 8, false), &clocks.of(1)};
+  const RaceAccess access{AccessKind::kRead, true, false, RaceAccess::record_of(0, 1, 1, 8, false),
+                          &clocks.of(1)};
   EXPECT_EQ(races.line(0)->note(access, 0, race::with_bytes(access.record, 0xf)).record, 0u);
   const uint64_t earlier = races.line(0)->note(access, 5, race::with_bytes(access.record, 0xf)).record;
   EXPECT_EQ(race::wave_of(earlier), 2u);

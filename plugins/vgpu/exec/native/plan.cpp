@@ -288,9 +288,9 @@ class Planner {
   const Request& request_;
   std::unique_ptr<Plan> made_ = std::make_unique<Plan>();
   Plan& plan_ = *made_;
-  std::vector<bool> is_ignored_;   ///< By node: it does nothing, because it accesses missing registers.
+  std::vector<bool> is_ignored_;         ///< By node: it does nothing, because it accesses missing registers.
   std::vector<bool> is_near_lds_store_;  ///< By node; only if accesses are reported
-  const std::bitset<256> vgprs_ =  ///< Those of the wave
+  const std::bitset<256> vgprs_ =        ///< Those of the wave
       ~std::bitset<256>() >> (256 - std::min(request_.layout.vgprs, 256u));
 };
 
@@ -426,7 +426,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   };
   // A checked barrier calls the checks, and then control leaves.
   const bool is_checked_barrier = request_.checked && in.op == Op::s_barrier;
-  const bool is_observed = request_.reports_accesses || isa::memory_shape(in.op) != nullptr || is_checked_barrier;
+  const bool is_observed =
+      request_.reports_accesses || isa::memory_shape(in.op) != nullptr || is_checked_barrier;
   if (request_.checked && is_observed && !is_ignored_[index]) emit_note_site(in, storage);
   site.report_count = static_cast<uint32_t>(storage.emitted.size() - first);
   const Refusal refusal = is_ignored_[index] || is_checked_barrier ? Refusal() : lower(in, context, storage);

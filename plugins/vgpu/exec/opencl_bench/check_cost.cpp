@@ -136,7 +136,8 @@ bool serve_runs(const std::string& folder) {
     } else if (std::strcmp(line, "peak") == 0) {
       answer = peak_megabytes();
     } else {
-      const auto work = std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == line; });
+      const auto work =
+          std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return c.name == line; });
       if (work == cases.end()) fail("unknown kernel '" + std::string(line) + "'");
       gpu.prepare(*work);
       for (int i = 0; i < kWarmUps; ++i) gpu.run();
