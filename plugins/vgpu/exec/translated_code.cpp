@@ -278,7 +278,8 @@ struct TranslatedCode::Translation final : Emitter {
   InitRule* emit_init_rule(const isa::Instruction& instruction) {
     if (instruction.second_op != isa::Op::none) {
       const isa::PairOrder order = isa::order_of_pair(instruction);
-      const isa::Instruction first = isa::first_of_pair(instruction), second = isa::second_of_pair(instruction);
+      const isa::Instruction first = isa::first_of_pair(instruction),
+                             second = isa::second_of_pair(instruction);
       InitRule forgets;
       forgets.kind = InitRule::Kind::kForget;
       if (order == isa::PairOrder::kFirstSecondWithCopy) return emit_init_rule(forgets);

@@ -54,9 +54,9 @@ struct Group {
 constexpr Group kGroups[] = {{1, kSix},   {2, kSeven},  {3, kSix},   {4, kWide}, {5, kSeven},
                              {6, kSeven}, {7, kSeven},  {8, kSix},   {9, kSix},  {10, kSix},
                              {11, kWide}, {12, kSeven}, {13, kWide}, {14, kWide}};
-constexpr Group kCompactGroups[] = {{1, kSix},        {2, kSeven},  {3, kSix},   {4, kWide}, {5, kSeven},
-                                    {6, kOnlyFloat},  {7, kOnlyFloat}, {8, kFour}, {9, kSix}, {10, kSix},
-                                    {11, kWide},      {12, kSeven}, {13, kWide}, {14, kWide}};
+constexpr Group kCompactGroups[] = {{1, kSix},       {2, kSeven},     {3, kSix},   {4, kWide}, {5, kSeven},
+                                    {6, kOnlyFloat}, {7, kOnlyFloat}, {8, kFour},  {9, kSix},  {10, kSix},
+                                    {11, kWide},     {12, kSeven},    {13, kWide}, {14, kWide}};
 constexpr Number kSevenNumbers[] = {Number::kUnorm, Number::kSnorm, Number::kUscaled, Number::kSscaled,
                                     Number::kUint,  Number::kSint,  Number::kFloat};
 constexpr Number kWideNumbers[] = {Number::kUint, Number::kSint, Number::kFloat};

@@ -129,8 +129,8 @@ bool adds_to_destination(Op op) {
   return is_one_of(
       op, {Op::s_cmov_b32, Op::s_cmov_b64, Op::s_cmovk_i32, Op::s_bitset0_b32, Op::s_bitset0_b64,
            Op::s_bitset1_b32, Op::s_bitset1_b64, Op::s_mulk_i32, Op::s_addk_i32, Op::v_writelane_b32,
-           Op::v_permlane16_b32, Op::v_permlanex16_b32, Op::v_permlane64_b32, Op::v_cvt_pkaccum_u8_f32, Op::v_mad_mixlo_f16,
-           Op::v_mad_mixhi_f16, Op::v_fma_mixlo_f16, Op::v_fma_mixhi_f16});
+           Op::v_permlane16_b32, Op::v_permlanex16_b32, Op::v_permlane64_b32, Op::v_cvt_pkaccum_u8_f32,
+           Op::v_mad_mixlo_f16, Op::v_mad_mixhi_f16, Op::v_fma_mixlo_f16, Op::v_fma_mixhi_f16});
 }
 
 // Loads of one half of a register that keep the other half; also formats with an odd number of halves.

@@ -57,7 +57,7 @@ bool plain_instruction(const Target& chip, uint16_t row, Instruction& instructio
     }
     if ((choice & 1) == 0 && shape.encoding <= Encoding::kVopc && shape.encoding >= Encoding::kVop1)
       bits |= 0x100 & shape.live & ~shape.mask;
-    // DPP has a dword of its own, in VOP3 the third.
+    // DPP has an additional dword, in VOP3 the third.
     const bool is_long = shape.dwords == 3;
     const unsigned source = is_long ? 32 : 0;
     if (shape.has(tables::flag::kDpp8))

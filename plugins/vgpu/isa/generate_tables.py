@@ -218,7 +218,7 @@ def write_operations(folder, dump, instructions, operations):
     for op in sorted(families):
         bits = sum(1 << FAMILIES.index(family) for family in families[op])
         other = collections.defaultdict(list)
-        for family, mnemonic in sorted(names[op], key=lambda pair: FAMILIES.index(pair[0])):
+        for family, mnemonic in sorted(names[op], key=lambda pair: (FAMILIES.index(pair[0]), pair[1])):
             if mnemonic != op:
                 other[mnemonic].append(family)
         note = ", ".join(f"{mnemonic} on {' and '.join(where)}" for mnemonic, where in other.items())
@@ -369,7 +369,19 @@ class Row:
         else:
             self._slots_arithmetic(record, text, packed, selects_destination)
             self._true16(record, text)
+            self._scalar_floats()
         self.encoding = self._encoding()
+
+    def _scalar_floats(self):
+        """Types of the scalar floating-point operations, which the description has as dwords."""
+        words = self.op.split("_")
+        if not self.kind.startswith("SOP") or not {"f16", "f32"} & set(words):
+            return
+        result = words[2 if words[2] != "hi" else 3] if words[1] == "cvt" else words[-1]
+        for slot, (file, type_, dwords) in self.slots.items():
+            word = result if slot == "dst0" else words[-1]
+            if re.match("[fiu](16|32)$", word):
+                self.slots[slot] = file, "k" + word.upper(), dwords
 
     def _true16(self, record, text):
         """gfx11 and later: 16-bit operands are halves of registers, in VOP1, VOP2 and VOPC by the top bit of the register's

@@ -237,7 +237,7 @@ enum class PairOrder : uint8_t {
   kFirstSecondWithCopy,  ///< Each reads the other's result: the second reads a copy of its previous value.
 };
 constexpr PairOrder order_of_pair(const Instruction& instruction) {
-  const auto reads = [](const Operand (&sources)[3], const Operand& result) {
+  const auto reads = [](const Operand(&sources)[3], const Operand& result) {
     bool found = false;
     for (const Operand& source : sources) found = found || (source.is_vgpr() && source.code == result.code);
     return found;

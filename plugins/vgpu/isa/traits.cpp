@@ -170,13 +170,8 @@ constexpr Row kRows[] = {
     {{9, 0, 12}, kVega},           {{9, 4, 2}, kAquaVanjaram}, {{10, 1, 0}, kRdna},  {{10, 1, 1}, kRdna},
     {{10, 1, 2}, kRdna},           {{10, 1, 3}, kRdna},        {{10, 3, 0}, kRdna2}, {{10, 3, 1}, kRdna2},
     {{10, 3, 2}, kRdna2},          {{10, 3, 3}, kRdna2},       {{10, 3, 4}, kRdna2}, {{10, 3, 5}, kRdna2},
-    {{10, 3, 6}, kRdna2},
-    {{11, 0, 0}, kRdna3},
-    {{11, 0, 1}, kRdna3},
-    {{11, 0, 2}, kRdna3},
-    {{11, 0, 3}, kRdna3},
-    {{11, 5, 0}, kRdna3},
-    {{11, 5, 1}, kRdna3},
+    {{10, 3, 6}, kRdna2},          {{11, 0, 0}, kRdna3},       {{11, 0, 1}, kRdna3}, {{11, 0, 2}, kRdna3},
+    {{11, 0, 3}, kRdna3},          {{11, 5, 0}, kRdna3},       {{11, 5, 1}, kRdna3},
 };
 
 }  // namespace

@@ -168,8 +168,8 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
   const bool gfx11 = before.target.family() == Family::kGfx11;
   const TypedFormat format = gfx11        ? compact_format(own_format ? in.format : d.unified_format)
                              : own_format ? (gfx10 ? typed_format(in.format) : typed_format(in.dfmt, in.nfmt))
-                             : gfx10    ? typed_format(d.unified_format)
-                                        : typed_format(d.data_format, d.number_format);
+                             : gfx10      ? typed_format(d.unified_format)
+                                          : typed_format(d.data_format, d.number_format);
   World& world = state.world;
   // OpenGL's normalized numbers exist on gfx8 only; their rounding is not specified.
   const bool ogl = format.number == TypedFormat::Number::kSnormOgl &&

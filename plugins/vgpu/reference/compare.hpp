@@ -20,11 +20,10 @@ struct Chip {
   bool wave32;
 };
 /// One chip of each kind.
-constexpr Chip kChipsCompared[] = {{"gfx803", false},  {"gfx810", false},  {"gfx900", false},
-                                   {"gfx906", false},  {"gfx908", false},  {"gfx90a", false},
-                                   {"gfx942", false},  {"gfx1010", false}, {"gfx1010", true},
-                                   {"gfx1011", false}, {"gfx1030", false}, {"gfx1030", true},
-                                   {"gfx1100", false}, {"gfx1100", true},  {"gfx1150", true}};
+constexpr Chip kChipsCompared[] = {
+    {"gfx803", false},  {"gfx810", false}, {"gfx900", false},  {"gfx906", false}, {"gfx908", false},
+    {"gfx90a", false},  {"gfx942", false}, {"gfx1010", false}, {"gfx1010", true}, {"gfx1011", false},
+    {"gfx1030", false}, {"gfx1030", true}, {"gfx1100", false}, {"gfx1100", true}, {"gfx1150", true}};
 isa::Target target_of(const Chip& chip);
 
 /// Calls `line` for each row of the tables for this chip and these encodings. RIGEL_OP selects one operation.

@@ -32,7 +32,8 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   words[0] = static_cast<uint32_t>(encoded);
   words[1] = shape.dwords >= 2 ? static_cast<uint32_t>(encoded >> 32) : value();
   for (size_t i = 2; i < std::size(words); ++i) words[i] = value();
-  if (shape.dwords == 3 && shape.has(isa::tables::flag::kDpp)) {  // A quad permutation; others are drawn below.
+  if (shape.dwords == 3 &&
+      shape.has(isa::tables::flag::kDpp)) {  // A quad permutation; others are drawn below.
     words[2] = static_cast<uint32_t>(bits()) & 0xff0cffff;
     if (one_in(2)) words[2] |= 0xff000000;
   } else if (shape.dwords == 3 && shape.has(isa::tables::flag::kDpp8)) {

@@ -127,8 +127,9 @@ TEST(Effects, OfScalarInstructionsMatchModel) {
   expect_no_mismatch(kScalarEncodings, false);
 }
 TEST(Effects, OfVectorInstructionsMatchModel) {
-  expect_no_mismatch({Encoding::kVop1, Encoding::kVop2, Encoding::kVopc, Encoding::kVop3, Encoding::kVop3p, Encoding::kVopd},
-                     false);
+  expect_no_mismatch(
+      {Encoding::kVop1, Encoding::kVop2, Encoding::kVopc, Encoding::kVop3, Encoding::kVop3p, Encoding::kVopd},
+      false);
 }
 TEST(Effects, OfMemoryInstructionsMatchModel) {
   expect_no_mismatch({Encoding::kSmem, Encoding::kDs, Encoding::kFlat, Encoding::kGlobal, Encoding::kScratch,

@@ -107,8 +107,8 @@ constexpr Exception kMemoryNotCompared[] = {
 
 /// Matrix operations, and AGPR moves of CDNA: matrix_test.cpp and wave_matrix_test.cpp test them.
 inline bool is_of_matrices(isa::Op op) {
-  return isa::name(op).starts_with("v_wmma") || isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_smfmac") ||
-         isa::name(op).starts_with("v_accvgpr");
+  return isa::name(op).starts_with("v_wmma") || isa::name(op).starts_with("v_mfma") ||
+         isa::name(op).starts_with("v_smfmac") || isa::name(op).starts_with("v_accvgpr");
 }
 
 template <typename List>

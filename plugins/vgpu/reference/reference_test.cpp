@@ -189,7 +189,8 @@ TEST(Reference, DualOperationsReadBeforeTheyWrite) {
   Draw draw = draw_for(kChip);
   unsigned compared = 0;
   for_each_row(kChip, {Encoding::kVopd}, [&](uint16_t row, Op) {
-    for (uint64_t attempt = 0, done = 0; attempt < draws_per_row() * 40 && done < draws_per_row(); ++attempt) {
+    for (uint64_t attempt = 0, done = 0; attempt < draws_per_row() * 40 && done < draws_per_row();
+         ++attempt) {
       isa::Instruction in;
       uint32_t words[5];
       if (!draw.instruction(target, row, in, words)) continue;

@@ -125,7 +125,8 @@ Outcome exec_logic(const isa::Instruction& in, State& state, uint64_t result, bo
 /// Returns the vector operation with the name of a scalar one, apart from the prefix; Op::none if there is none.
 isa::Op vector_namesake(isa::Op op) {
   std::string name(isa::name(op));
-  if (name.starts_with("s_fma")) name = name.substr(0, 5) + name.substr(name.rfind('_'));  // s_fmac, s_fmaak, s_fmamk
+  if (name.starts_with("s_fma"))
+    name = name.substr(0, 5) + name.substr(name.rfind('_'));  // s_fmac, s_fmaak, s_fmamk
   if (name == "s_cvt_pk_rtz_f16_f32") name = "s_cvt_pkrtz_f16_f32";
   if (name == "s_cvt_hi_f32_f16") name = "s_cvt_f32_f16";
   name[0] = 'v';
@@ -137,7 +138,8 @@ isa::Op vector_namesake(isa::Op op) {
 
 bool is_float_of_scalars(isa::Op op) {
   const std::string_view name = isa::name(op);
-  const bool has_float = name.find("_f32") != std::string_view::npos || name.find("_f16") != std::string_view::npos;
+  const bool has_float =
+      name.find("_f32") != std::string_view::npos || name.find("_f16") != std::string_view::npos;
   return name.starts_with("s_") && has_float;
 }
 
@@ -148,16 +150,9 @@ Outcome execute_scalar_float(const isa::Instruction& scalar, State& state) {
   in.op = vector_namesake(scalar.op);
   in.encoding = isa::Encoding::kVop3;
   const bool compares = scalar.encoding == isa::Encoding::kSopc;
-  if (scalar.op == isa::Op::s_cvt_hi_f32_f16) {
-    in.src[0].type = isa::Type::kF16;
-    in.op_sel = 1;
-  }
-  for (isa::Operand& source : in.src) {
-    if (compares && source.type == isa::Type::kB16) source.type = isa::Type::kF16;
-  }
+  if (scalar.op == isa::Op::s_cvt_hi_f32_f16) in.op_sel = 1;
   if (!compares) {
     in.dst[0].code = isa::code::kVgpr;
-    if (in.op == isa::Op::v_cvt_f16_f32) in.dst[0].type = isa::Type::kF16;
   } else {
     in.dst[0] = {isa::code::kVccLo, isa::Type::kMask, 1};
   }
@@ -167,7 +162,8 @@ Outcome execute_scalar_float(const isa::Instruction& scalar, State& state) {
   lane.vgpr[0][0] = 0;
   // Sources that are EXEC keep their values.
   for (isa::Operand& source : in.src) {
-    if (source.code != isa::code::kExecLo && source.code != isa::code::kExecHi && source.code != isa::code::kExecz)
+    if (source.code != isa::code::kExecLo && source.code != isa::code::kExecHi &&
+        source.code != isa::code::kExecz)
       continue;
     return Outcome::kNotModelled;
   }

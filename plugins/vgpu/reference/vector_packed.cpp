@@ -189,7 +189,8 @@ void short_dot_of_halves(Lane& lane) {
   const auto wide = [&](uint64_t half) { return converted(kHalf, half, halves, kSingle, Rules{}); };
   uint64_t sum = wide(lane.s[2]);
   for (const unsigned n : {0u, 1u}) {
-    const uint64_t product = multiply(kSingle, wide(signed_half(lane, 0, n)), wide(signed_half(lane, 1, n)), Rules{});
+    const uint64_t product =
+        multiply(kSingle, wide(signed_half(lane, 0, n)), wide(signed_half(lane, 1, n)), Rules{});
     sum = add(kSingle, sum, product, Rules{});
   }
   lane.set(converted(kSingle, sum, Rules{}, kHalf, lane.state.half()));

@@ -12,16 +12,16 @@ namespace {
 
 using isa::Op;
 
-constexpr unsigned kVgprCount = 64, kA = 0, kB = 8, kC = 16, kD = 24;
-constexpr Rules kFlush{0, false, false};
+constexpr unsigned kWaveMatrixVgprs = 64, kFirstOfA = 0, kFirstOfB = 8, kFirstOfC = 16, kFirstOfD = 24;
+constexpr Rules kFlushRules{0, false, false};
 
-struct Kind {
+struct WaveMatrixKind {
   Op op;
-  unsigned bits;      // of an element of A and B
-  Format sums;        // of C and D; 32 bits for integers
+  unsigned bits;  // of an element of A and B
+  Format sums;    // of C and D; 32 bits for integers
   bool is_bf16 = false, is_integer = false, is_wide = true;
 };
-const Kind kKinds[] = {
+const WaveMatrixKind kWaveMatrices[] = {
     {Op::v_wmma_f32_16x16x16_f16, 16, kSingle},
     {Op::v_wmma_f32_16x16x16_bf16, 16, kSingle, true},
     {Op::v_wmma_f16_16x16x16_f16, 16, kHalf, false, false, false},
@@ -30,23 +30,23 @@ const Kind kKinds[] = {
     {Op::v_wmma_i32_16x16x16_iu4, 4, kSingle, false, true},
 };
 
-isa::Operand group(unsigned first, unsigned dwords) {
+isa::Operand register_group(unsigned first, unsigned dwords) {
   return {static_cast<uint16_t>(isa::code::kVgpr + first), isa::Type::kB256, static_cast<uint8_t>(dwords)};
 }
 
 // Register and lane of row i and column j of C and D. In waves of 32, even rows are in lanes 0 to 15; in waves of 64,
 // rows 4v to 4v + 3 are in the four groups of 16 lanes.
-struct Place {
+struct ElementPlace {
   unsigned vgpr, lane;
 };
-Place element_of_sum(unsigned i, unsigned j, unsigned wave_size) {
-  return wave_size == 32 ? Place{i / 2, j + 16 * (i % 2)} : Place{i / 4, j + 16 * (i % 4)};
+ElementPlace element_of_sum(unsigned i, unsigned j, unsigned wave_size) {
+  return wave_size == 32 ? ElementPlace{i / 2, j + 16 * (i % 2)} : ElementPlace{i / 4, j + 16 * (i % 4)};
 }
 
-uint64_t element(const State& s, const isa::Instruction& in, const Kind& kind, unsigned source, unsigned line,
-                 unsigned k) {
+uint64_t element(const State& s, const isa::Instruction& in, const WaveMatrixKind& kind, unsigned source,
+                 unsigned line, unsigned k) {
   const unsigned per_dword = 32 / kind.bits;
-  const uint32_t dword = s.vgpr[(source == 0 ? kA : kB) + k / per_dword][line];
+  const uint32_t dword = s.vgpr[(source == 0 ? kFirstOfA : kFirstOfB) + k / per_dword][line];
   uint64_t x = dword >> kind.bits * (k % per_dword) & ((1u << kind.bits) - 1);
   if (kind.is_integer) return x;
   const uint8_t signs = k % 2 == 0 ? in.neg : in.neg_hi;
@@ -54,8 +54,8 @@ uint64_t element(const State& s, const isa::Instruction& in, const Kind& kind, u
   return kind.is_bf16 ? x << 16 : converted(kHalf, x, Rules{}, kSingle, Rules{});
 }
 
-uint32_t expected_element(const State& before, const isa::Instruction& in, const Kind& kind, unsigned i, unsigned j,
-                          uint32_t c) {
+uint32_t expected_element(const State& before, const isa::Instruction& in, const WaveMatrixKind& kind,
+                          unsigned i, unsigned j, uint32_t c) {
   if (kind.is_integer) {
     int64_t sum = static_cast<int32_t>(c);
     const auto extended = [&](uint64_t x, unsigned source) {
@@ -63,7 +63,8 @@ uint32_t expected_element(const State& before, const isa::Instruction& in, const
       return static_cast<int64_t>(x) - (is_negative ? int64_t{1} << kind.bits : 0);
     };
     for (unsigned k = 0; k < 16; ++k)
-      sum += extended(element(before, in, kind, 0, i, k), 0) * extended(element(before, in, kind, 1, j, k), 1);
+      sum +=
+          extended(element(before, in, kind, 0, i, k), 0) * extended(element(before, in, kind, 1, j, k), 1);
     if (in.clamp) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
     return static_cast<uint32_t>(sum);
   }
@@ -73,7 +74,7 @@ uint32_t expected_element(const State& before, const isa::Instruction& in, const
   if ((in.neg >> 2 & 1) != 0) sum ^= 0x80000000;
   for (unsigned k = 0; k < 16; ++k) {
     const uint64_t a = element(before, in, kind, 0, i, k), b = element(before, in, kind, 1, j, k);
-    sum = add(kSingle, sum, multiply(kSingle, a, b, kFlush), kFlush);
+    sum = add(kSingle, sum, multiply(kSingle, a, b, kFlushRules), kFlushRules);
   }
   if (kind.is_wide) return static_cast<uint32_t>(sum);
   if (!kind.is_bf16) return static_cast<uint32_t>(converted(kSingle, sum, Rules{}, kHalf, Rules{}));
@@ -81,7 +82,7 @@ uint32_t expected_element(const State& before, const isa::Instruction& in, const
   return static_cast<uint32_t>((sum + 0x7fff + (sum >> 16 & 1)) >> 16);
 }
 
-bool is_nan_of(const Kind& kind, uint32_t x) {
+bool is_nan_of(const WaveMatrixKind& kind, uint32_t x) {
   if (kind.is_integer) return false;
   if (kind.is_wide) return is_nan(kSingle, x);
   return kind.is_bf16 ? is_nan(kSingle, uint64_t{x} << 16) : is_nan(kHalf, x);
@@ -93,11 +94,11 @@ TEST_P(WaveMatrix, IsSumOfProducts) {
   const Chip chip{"gfx1100", GetParam()};
   const unsigned wave_size = chip.wave32 ? 32 : 64, sums = wave_size == 32 ? 8 : 4;
   Draw draw = draw_for(chip);
-  for (const Kind& kind : kKinds) {
+  for (const WaveMatrixKind& kind : kWaveMatrices) {
     for (unsigned round = 0; round < 40; ++round) {
       State before = draw.state(target_of(chip));
       restrict_to_host(before);
-      before.vgpr.resize(kVgprCount);
+      before.vgpr.resize(kWaveMatrixVgprs);
       for (auto& row : before.vgpr) {
         for (uint32_t& lane : row) {
           // Halves near one, so that sums are finite; sometimes any.
@@ -111,10 +112,10 @@ TEST_P(WaveMatrix, IsSumOfProducts) {
       isa::Instruction in;
       in.op = kind.op;
       in.encoding = isa::Encoding::kVop3p;
-      in.dst[0] = group(draw.one_in(2) ? kC : kD, sums);
-      in.src[0] = group(kA, kind.bits / 2);
-      in.src[1] = group(kB, kind.bits / 2);
-      in.src[2] = group(kC, sums);
+      in.dst[0] = register_group(draw.one_in(2) ? kFirstOfC : kFirstOfD, sums);
+      in.src[0] = register_group(kFirstOfA, kind.bits / 2);
+      in.src[1] = register_group(kFirstOfB, kind.bits / 2);
+      in.src[2] = register_group(kFirstOfC, sums);
       in.neg = static_cast<uint8_t>(draw.below(kind.is_integer ? 4 : 8));
       if (!kind.is_integer) in.neg_hi = static_cast<uint8_t>(draw.below(8));
       in.clamp = kind.is_integer && draw.one_in(2);
@@ -125,16 +126,18 @@ TEST_P(WaveMatrix, IsSumOfProducts) {
         ASSERT_EQ(run_handlers({&in, 1}, level, after).refusal, "");
         for (unsigned i = 0; i < 16; ++i) {
           for (unsigned j = 0; j < 16; ++j) {
-            const Place place = element_of_sum(i, j, wave_size);
+            const ElementPlace place = element_of_sum(i, j, wave_size);
             const unsigned d = in.dst[0].vgpr() + place.vgpr;
-            const uint32_t old = before.vgpr[kC + place.vgpr][place.lane], now = after.vgpr[d][place.lane];
+            const uint32_t old = before.vgpr[kFirstOfC + place.vgpr][place.lane],
+                           now = after.vgpr[d][place.lane];
             const uint32_t mask = kind.is_wide || kind.is_integer ? ~0u : 0xffff;
             const uint32_t expected = expected_element(before, in, kind, i, j, old >> shift & mask);
             if (is_nan_of(kind, expected)) {
               EXPECT_TRUE(is_nan_of(kind, now >> shift & mask)) << isa::name(kind.op);
               continue;
             }
-            ASSERT_EQ(now >> shift & mask, expected) << isa::name(kind.op) << ", row " << i << ", column " << j;
+            ASSERT_EQ(now >> shift & mask, expected)
+                << isa::name(kind.op) << ", row " << i << ", column " << j;
             // The other half stays.
             if (mask != ~0u) {
               EXPECT_EQ(now >> (16 - shift) & mask, before.vgpr[d][place.lane] >> (16 - shift) & mask);

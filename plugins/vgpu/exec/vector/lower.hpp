@@ -33,7 +33,7 @@ struct Lowering {
   /// VOPD: a row and the temporary row with its value before the first operation. 0: none.
   uint32_t saved_row = 0, saved_copy = 0;
   uint32_t forced_dst = 0;  ///< Offset in place of dst[0]; 0: none
-  bool reads_mix = false;  ///< Sources are single precision or half, selected by op_sel_hi.
+  bool reads_mix = false;   ///< Sources are single precision or half, selected by op_sel_hi.
 
   /// Locates the first `count` sources. Returns false if one of them cannot be read.
   bool place_sources(unsigned count);

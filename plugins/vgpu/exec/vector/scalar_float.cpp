@@ -31,10 +31,10 @@ void take_condition(const MicroOp* op, Wave* wave, std::byte* registers, uint64_
 
 Op vector_operation_of(Op op) {
   switch (op) {
-#define RIGEL_BOTH(name)  \
-  case Op::s_##name##_f16: \
+#define RIGEL_BOTH(name)       \
+  case Op::s_##name##_f16:     \
     return Op::v_##name##_f16; \
-  case Op::s_##name##_f32: \
+  case Op::s_##name##_f32:     \
     return Op::v_##name##_f32;
     RIGEL_BOTH(add)
     RIGEL_BOTH(sub)
@@ -91,10 +91,7 @@ Refusal lower_scalar_float(const isa::Instruction& instruction, LoweringContext&
   isa::Instruction in = instruction;
   in.op = vector_operation_of(instruction.op);
   in.encoding = isa::Encoding::kVop3;
-  if (instruction.op == Op::s_cvt_hi_f32_f16) {
-    in.src[0].type = isa::Type::kF16;
-    in.op_sel = 1;
-  }
+  if (instruction.op == Op::s_cvt_hi_f32_f16) in.op_sel = 1;
   const bool compares = instruction.encoding == isa::Encoding::kSopc;
   Lowering lowering{in, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
   uint32_t dst = 0;
@@ -109,8 +106,7 @@ Refusal lower_scalar_float(const isa::Instruction& instruction, LoweringContext&
   MicroOp& take = out.emit(compares ? take_condition : take_result);
   take.src[0].offset = lowering.forced_dst;
   take.dst = dst;
-  const bool is_short = in.op == Op::v_cvt_f16_f32 || instruction.dst[0].type == isa::Type::kF16;
-  take.imm = is_short ? 0xffff : 0xffffffff;
+  take.imm = instruction.dst[0].type == isa::Type::kF16 ? 0xffff : 0xffffffff;
   return {};
 }
 

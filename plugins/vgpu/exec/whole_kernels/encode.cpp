@@ -63,15 +63,16 @@ Words Encoder::first(Op op, Encoding encoding, Fields fields, bool has_literal, 
 }
 
 Words Encoder::sop1(Op op, uint32_t dst, uint32_t source, uint32_t literal) const {
-  return first(op, Encoding::kSop1, field_of(dst) << 16 | field_of(source), source == isa::code::kLiteral, literal);
+  return first(op, Encoding::kSop1, field_of(dst) << 16 | field_of(source), source == isa::code::kLiteral,
+               literal);
 }
 Words Encoder::sop2(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t literal) const {
   return first(op, Encoding::kSop2, field_of(dst) << 16 | field_of(b) << 8 | field_of(a),
                a == isa::code::kLiteral || b == isa::code::kLiteral, literal);
 }
 Words Encoder::sopc(Op op, uint32_t a, uint32_t b, uint32_t literal) const {
-  return first(op, Encoding::kSopc, field_of(b) << 8 | field_of(a), a == isa::code::kLiteral || b == isa::code::kLiteral,
-               literal);
+  return first(op, Encoding::kSopc, field_of(b) << 8 | field_of(a),
+               a == isa::code::kLiteral || b == isa::code::kLiteral, literal);
 }
 Words Encoder::sopk(Op op, uint32_t dst, uint32_t immediate) const {
   return first(op, Encoding::kSopk, field_of(dst) << 16 | (immediate & 0xffff), false, 0);
@@ -162,8 +163,7 @@ Words Encoder::buffer(Op op, uint32_t address, uint32_t data, uint32_t resource,
 
 Words Encoder::typed_buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
                             uint32_t soffset, uint32_t format, BufferOptions options) const {
-  const Fields fields =
-      buffer_fields(Encoding::kMtbuf, address, data, resource, offset, soffset, options);
+  const Fields fields = buffer_fields(Encoding::kMtbuf, address, data, resource, offset, soffset, options);
   return first(op, Encoding::kMtbuf, fields | (format & 0x7f) << 19, false, 0);
 }
 

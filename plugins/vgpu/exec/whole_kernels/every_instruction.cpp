@@ -207,8 +207,8 @@ class EveryInstruction : InstructionWriter {
   void add(const Words& words) {
     isa::Instruction in;
     isa::decode(kernel_.target, words.data(), words.size(), in);
-    for (const isa::Operand& operand : {in.src[0], in.src[1], in.src[2], in.second_src[0],
-                                        in.second_src[1], in.vdata, in.vdata2}) {
+    for (const isa::Operand& operand :
+         {in.src[0], in.src[1], in.src[2], in.second_src[0], in.second_src[1], in.vdata, in.vdata2}) {
       const uint32_t vgpr = operand.is_vgpr() ? operand.vgpr() : 0;
       if (vgpr >= first_data_ && vgpr < kVgprs && draw_.one_in(6)) make_regular(vgpr);
     }

@@ -287,7 +287,8 @@ void Generator::statement(uint32_t depth) {
   const bool branches = flavour_ == Flavour::kEverything;
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record_access();
   if (draw_.one_in(24)) return byte_range_load();
-  if (!is_gfx11() && draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
+  if (!is_gfx11() && draw_.one_in(12))
+    return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return temporary_mode(depth);
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(12)) return rare_statement();

@@ -235,7 +235,8 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
       if (shape.dwords == 2) set(32, 8, any_vgpr());
       if (shape.has(flag::kTrue16)) {
         if (is_half(shape.dst[0]) && draw.one_in(2)) fields |= uint64_t{kHigh} << 17;
-        if (is_half(shape.src[0]) && draw.one_in(2)) fields |= uint64_t{kHigh} << (shape.dwords == 2 ? 32 : 0);
+        if (is_half(shape.src[0]) && draw.one_in(2))
+          fields |= uint64_t{kHigh} << (shape.dwords == 2 ? 32 : 0);
         if (is_half(shape.src[1]) && draw.one_in(2)) fields |= uint64_t{kHigh} << 9;
       }
       if (shape.has(flag::kDpp)) {
@@ -311,8 +312,8 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
       return false;
     }
   }
-  for (const isa::Operand& operand : {in.src[0], in.src[1], in.src[2], in.second_src[0], in.second_src[1],
-                                      in.second_src[2]}) {
+  for (const isa::Operand& operand :
+       {in.src[0], in.src[1], in.src[2], in.second_src[0], in.second_src[1], in.second_src[2]}) {
     if (!operand.exists()) continue;
     if (operand.is_agpr()) return false;
     if (operand.is_vgpr()) {

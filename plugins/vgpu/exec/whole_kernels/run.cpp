@@ -244,7 +244,8 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
       FloatEnvironment environment(path.level != SimdLevel::kBaseline);
       for (uint64_t index = 0; index < launch->groups() && failure.empty(); index = group.index() + 1) {
         group.start(index, needs_no_clear ? launch->groups() : index + 1);
-        clear(kernel.target, *launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
+        clear(kernel.target, *launch, group.work_group(),
+              kernel.private_bytes == 0 ? nullptr : m.scratch.host);
         if (path.compiled) compile(code, variant_of_mode(kernel.mode));
         Group::Outcome outcome = Group::Outcome::kTurnOver;
         const auto continues = [&] {

@@ -105,7 +105,8 @@ TEST_P(WholeKernels, EveryInstructionAgreesOnAllPaths) {
   for (const uint16_t row : missing) ADD_FAILURE() << "none of " << isa::name(isa::tables::rows()[row].op);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(On, WholeKernels,
+                         ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030", "gfx1100"),
                          [](const auto& chip) { return std::string(chip.param); });
 
 TEST(WholeKernelRegressions, AgreeOnAllPaths) {
