@@ -167,8 +167,7 @@ struct BackendTable {
       },
   };
 
-  /// `has_images`: whether some chip of the family has them.
-  static constexpr hsabe_backend_t make(std::string_view name, bool has_images = true) {
+  static constexpr hsabe_backend_t make(std::string_view name) {
     return {
         .struct_size = sizeof(hsabe_backend_t),
         .abi_major = HSABE_ABI_MAJOR,
@@ -185,7 +184,7 @@ struct BackendTable {
         .extensions = nullptr,
         .extension_count = 0,
         .copy = &kCopy,
-        .image = has_images ? &kImage : nullptr,
+        .image = &kImage,
     };
   }
 };

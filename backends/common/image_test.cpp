@@ -7,13 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "backends/gfx10/image.hpp"
+#include "backends/gfx11/image.hpp"
 #include "backends/gfx8/image.hpp"
 #include "backends/gfx9/image.hpp"
 
 namespace rigel::gfx {
 namespace {
 
-constexpr GfxVersion kFiji{8, 0, 3}, kVega10{9, 0, 0}, kNavi10{10, 1, 0}, kNavi21{10, 3, 0};
+constexpr GfxVersion kFiji{8, 0, 3}, kVega10{9, 0, 0}, kNavi10{10, 1, 0}, kNavi21{10, 3, 0}, kNavi31{11, 0, 0};
 constexpr uint64_t kAddress = 0x7f12'3456'7800;
 
 struct Generation {
@@ -26,6 +27,7 @@ const Generation kGfx8{"gfx8", gfx8::kImages, kFiji};
 const Generation kGfx9{"gfx9", gfx9::kImages, kVega10};
 const Generation kGfx101{"gfx10_1", gfx10::kImages, kNavi10};
 const Generation kGfx103{"gfx10_3", gfx10::kImages, kNavi21};
+const Generation kGfx11{"gfx11", gfx11::kImages, kNavi31};
 
 using Words = std::array<uint32_t, HSABE_IMAGE_WORDS>;
 
@@ -135,6 +137,20 @@ TEST(ImageWords, DescribePlaneOnGfx10) {
   EXPECT_EQ(words[4], 0u) << "gfx10.1 reckons the pitch from the width";
   EXPECT_EQ(nv::kPitch.in(words_of(kGfx103, plane(302, 67))), 319u);
   EXPECT_EQ(nv::kPitch.in(words_of(kGfx103, plane(302, 67), 2048)), 511u);
+}
+
+// resource_gfx11.h of ROCr.
+TEST(ImageWords, DescribePlaneAndBufferOnGfx11) {
+  const Words words = words_of(kGfx11, plane(302, 67));
+  EXPECT_EQ(words[0], static_cast<uint32_t>(kAddress >> 8));
+  EXPECT_EQ(nv::kFormat.in(words), 42u) << "8_8_8_8_UNORM";
+  EXPECT_EQ(nv::kWidthLo.in(words) | nv::kWidthHi.in(words) << 2, 301u);
+  EXPECT_EQ(nv::kHeight.in(words), 66u);
+  EXPECT_EQ(nv::kResourceLevel.in(words), 0u) << "does not exist";
+  EXPECT_EQ(nv::kPitch.in(words), 319u);
+  const Words buffer = words_of(kGfx11, row(HSA_EXT_IMAGE_GEOMETRY_1DB, 50));
+  EXPECT_EQ(nv::kBufferFormat.in(buffer), 22u) << "32_FLOAT";
+  EXPECT_EQ(nv::kBufferResourceLevel.in(buffer), 0u);
 }
 
 TEST(ImageWords, DescribeChannelsAndBorder) {

@@ -1,6 +1,7 @@
 #include "backends/gfx11/generation.hpp"
 
 #include "backends/gfx11/device_code.hpp"
+#include "backends/gfx11/image.hpp"
 
 namespace rigel::gfx11 {
 namespace {
@@ -36,7 +37,7 @@ constinit const gfx::Generation kGeneration = {
     .scratch_by_pool = false,
     .waves_know_queues = true,
     .cu_pairs = true,
-    .images = nullptr,
+    .images = &kImages,
 };
 
 }  // namespace rigel::gfx11

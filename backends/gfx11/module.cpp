@@ -5,7 +5,7 @@
 namespace rigel::gfx11 {
 namespace {
 
-constinit const hsabe_backend_t kBackend = gfx::BackendTable<kFamily>::make("gfx11", false);
+constinit const hsabe_backend_t kBackend = gfx::BackendTable<kFamily>::make("gfx11");
 
 }  // namespace
 }  // namespace rigel::gfx11
