@@ -33,8 +33,10 @@ class Writer {
  private:
   // Operands are separated by commas; a space precedes the first.
   void separate() { text_ += std::exchange(first_, false) ? " " : ", "; }
-  void operand(const Operand& operand) {
+  void operand(Operand operand) {
     separate();
+    // LLVM's comparisons of scalars have operands without a type.
+    if (in_.encoding == Encoding::kSopc && operand.type == Type::kF16) operand.type = Type::kB16;
     append_operand(text_, target_, operand, in_.literal);
   }
   void operand_if(const Operand& operand) {

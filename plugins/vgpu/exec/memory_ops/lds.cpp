@@ -344,6 +344,9 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
     return {};
   }
   const isa::MemoryShape* const shape = isa::memory_shape(name, context.traits());
+  if (name == Op::ds_bvh_stack_rtn_b32) return "stacks of ray tracing are not supported";
+  if (name == Op::ds_add_gs_reg_rtn || name == Op::ds_sub_gs_reg_rtn)
+    return "registers of geometry shaders are not supported";
   if (!shape) return "DS instruction is not supported";
 
   LdsAccess access;

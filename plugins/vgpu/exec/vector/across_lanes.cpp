@@ -245,6 +245,11 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
     case Op::v_interp_p1lv_f16:
     case Op::v_interp_p2_f16:
     case Op::v_interp_p2_legacy_f16:
+    case Op::v_interp_p10_f32:
+    case Op::v_interp_p10_f16_f32:
+    case Op::v_interp_p10_rtz_f16_f32:
+    case Op::v_interp_p2_f16_f32:
+    case Op::v_interp_p2_rtz_f16_f32:
       return "interpolation is not supported: it needs attributes of a pixel shader";
     case Op::v_screen_partition_4se_b32:
       return "screen partitions are not supported";
