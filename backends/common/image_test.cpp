@@ -14,7 +14,8 @@
 namespace rigel::gfx {
 namespace {
 
-constexpr GfxVersion kFiji{8, 0, 3}, kVega10{9, 0, 0}, kNavi10{10, 1, 0}, kNavi21{10, 3, 0}, kNavi31{11, 0, 0};
+constexpr GfxVersion kFiji{8, 0, 3}, kVega10{9, 0, 0}, kNavi10{10, 1, 0}, kNavi21{10, 3, 0},
+    kNavi31{11, 0, 0};
 constexpr uint64_t kAddress = 0x7f12'3456'7800;
 
 struct Generation {
