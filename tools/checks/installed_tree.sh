@@ -165,6 +165,7 @@ CMAKE
     expect "$said" 'refuse: rejected more than 1 MiB' "what the tool in C says"
     expect "$said" 'hsa_amd_memory_pool_allocate.* failed: HSA_STATUS_ERROR_OUT_OF_RESOURCES' "what the program makes of it"
     info=$prefix/bin/rigel-info
+    expect "$("$info" --summary 2>&1)" 'count: [0-9]{2,} calls' "rigel-info under the tools"
     expect "$("$info" --tools 2>/dev/null)" '^refuse: loaded' "rigel-info --tools"
     expect "$("$info" --tools 2>/dev/null)" 'intercepts +2 functions: hsa_memory_allocate, hsa_amd_memory_pool_allocate' "rigel-info --tools"
     # The tool's findings about its options are reported with the file's other errors.
