@@ -83,29 +83,30 @@ WaveMemory::Extent* WaveMemory::merge(Extents& extents, const Extent& found) {
   return place;
 }
 
-WaveMemory::Extent WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
-  if (va + bytes < va) return {};
+std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
+  if (va + bytes < va) return nullptr;
   Extent* extent = cover(va, access);
   while (extent != nullptr && bytes > extent->bytes - (va - extent->begin)) {
     const uint64_t end = extent->begin + extent->bytes;
-    if (cover(end, access) == nullptr) return {};
+    if (cover(end, access) == nullptr) return nullptr;
     extent = cover(va, access);  // merging moves extents, and may have replaced this one
-    if (extent == nullptr || extent->begin + extent->bytes <= end) return {};
+    if (extent == nullptr || extent->begin + extent->bytes <= end) return nullptr;
   }
-  if (extent == nullptr) return {};
-  if (bounds_ == nullptr) return sites_[slot(site, access)] = *extent;
+  if (extent == nullptr) return nullptr;
+  Extent& cached = sites_[slot(site, access)];
+  cached = *extent;
+  std::byte* const host = extent->host + (va - extent->begin);
+  if (bounds_ == nullptr) return host;
   // Scratch has no site.
   const bool is_unbounded = site == nullptr || (reinterpret_cast<uintptr_t>(site) & kUnbounded) != 0;
-  const Extent checked = in_bounds(*extent, va, is_unbounded);
-  if (!contains(checked, va, bytes)) return *extent;
-  return sites_[slot(site, access)] = checked;
+  cached = in_bounds(*extent, va, is_unbounded);
+  if (!contains(cached, va, bytes)) cached = {};
+  return host;
 }
 
 std::byte* WaveMemory::find_in_bounds(const void* site, uint64_t va, uint64_t bytes, Access access) {
-  if (const Extent& last = last_extent(site, access); contains(last, va, bytes)) return host_in(last, va);
-  const Extent extent = find_slow(site, va, bytes, access);
-  if (extent.host == nullptr || !contains(last_extent(site, access), va, bytes)) return nullptr;
-  return host_in(extent, va);
+  std::byte* const host = find(site, va, bytes, access);
+  return host != nullptr && contains(last_extent(site, access), va, bytes) ? host : nullptr;
 }
 
 const WaveMemory::Extent* WaveMemory::extent_with(const std::byte* host) const {

@@ -83,7 +83,7 @@ class WaveMemory {
     if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]] {
       return extent.host + into;
     }
-    return host_in(find_slow(site, va, bytes, access), va);
+    return find_slow(site, va, bytes, access);
   }
 
   /// As find(), for compiled code: null also if the range is not within the bounds that checks have set.
@@ -113,13 +113,11 @@ class WaveMemory {
     return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
   }
 
-  /// As find(), but returns an extent that contains the range; `host` is null if find() fails.
+  /// As find(), but returns the whole cached extent that contains the range; `host` is null if find() fails, or if
+  /// the range is not within the bounds that checks have set.
   [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
-    const Extent& extent = sites_[slot(site, access)];
-    const uint64_t into = va - extent.begin;
-    if (into < extent.bytes && bytes <= extent.bytes - into) [[likely]]
-      return extent;
-    return find_slow(site, va, bytes, access);
+    if (find(site, va, bytes, access) == nullptr) return {};
+    return sites_[slot(site, access)];
   }
 
   /// Returns the contiguous memory at `va`, at most `bytes`, or the reason of a fault.
@@ -163,14 +161,11 @@ class WaveMemory {
     epoch_ = now;
   }
   void clear_caches();
-  static std::byte* host_in(const Extent& extent, uint64_t va) {
-    return extent.host == nullptr ? nullptr : extent.host + (va - extent.begin);
-  }
   static bool contains(const Extent& extent, uint64_t va, uint64_t bytes) {
     return va - extent.begin < extent.bytes && bytes <= extent.bytes - (va - extent.begin);
   }
   const Extent* extent_with(const std::byte* host) const;
-  Extent find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
+  std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
   /// Returns the part of `extent` around `va` that needs no check.
   Extent in_bounds(const Extent& extent, uint64_t va, bool is_unbounded);
   Extent* cover(uint64_t va, Access access);

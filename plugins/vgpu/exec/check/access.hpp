@@ -25,6 +25,7 @@ struct LaneAccesses {
   uint32_t bytes = 0;
   uint64_t lanes = 0;
   bool is_scalar = false;  ///< Of the wave, not of a lane
+  bool compares = false;   ///< An atomic operation that swaps if memory has an expected value
   /// By lane: the address, or the offset in LDS or private memory.
   uint64_t at[64];
   /// By lane: the first dword that it writes; null if it is not known.

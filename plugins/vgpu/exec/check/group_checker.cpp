@@ -295,6 +295,8 @@ void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, u
   const bool is_read = accesses.kind == AccessKind::kRead || !earlier.is_write;
   // A read of LDS may be an atomic load.
   const bool may_be_atomic = is_read && (is_earlier_atomic || is_atomic);
+  // A loop that compares and swaps reads the expected value first.
+  if (may_be_atomic && (accesses.compares || launch_races_->compares(race::site_of(earlier.record)))) return;
   const bool is_same_value = is_lds && writes_same_value(accesses, earlier, dword, lane);
   const Severity severity = is_same_value || may_be_atomic ? Severity::kWarning : Severity::kError;
   const uint64_t other_pc = launch_races_->pc_of_site(race::site_of(earlier.record));
@@ -412,6 +414,7 @@ void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
     if (lds_races_.note(accesses, w, site)) return;
     use_lds_lines();
   }
+  if (accesses.compares) launch_races_->set_compares(site);
   const bool is_operation = accesses.kind == AccessKind::kAtomic;
   const bool is_atomic = is_operation || (!kLds && may_acquire_[w] && accesses.kind == AccessKind::kRead);
   if (kLds && is_operation) synchronize(w, accesses, true);

@@ -70,6 +70,9 @@ class LaunchRaces {
   uint32_t site(uint64_t pc);
   /// Returns its address; 0: unknown.
   uint64_t pc_of_site(uint32_t site);
+  /// Whether the instruction compares and swaps.
+  bool compares(uint32_t site) const { return compares_[site].load(std::memory_order_relaxed); }
+  void set_compares(uint32_t site) { compares_[site].store(true, std::memory_order_relaxed); }
 
  private:
   static Page* new_page(Chunk& chunk, uint64_t index);
@@ -77,6 +80,7 @@ class LaunchRaces {
   Mutex chunks_mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_ RIGEL_GUARDED_BY(chunks_mutex_);
 
+  std::array<std::atomic<bool>, race::kMostSites + 1> compares_{};
   Mutex sites_mutex_;
   std::unordered_map<uint64_t, uint32_t> sites_ RIGEL_GUARDED_BY(sites_mutex_);
   std::vector<uint64_t> pcs_ RIGEL_GUARDED_BY(sites_mutex_);

@@ -47,7 +47,7 @@ bool LdsRaces::note(const LaneAccesses& accesses, uint32_t wave, uint32_t site) 
     const uint64_t first = accesses.at[lane] / 4;
     for (uint64_t dword = first; dword != first + dwords; ++dword) {
       races |= is_unordered(writes_[dword], when);
-      if (is_write) races |= is_unordered(reads_[dword], when) | is_unordered(other_reads_[dword], when);
+      if (is_write) races |= is_unordered(reads_[dword], when) || is_unordered(other_reads_[dword], when);
     }
   });
   if (races) return false;

@@ -85,6 +85,8 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
     LaneAccesses accesses;
     accesses.kind = access_kind(shape.verb);
     accesses.bytes = shape.bytes;
+    accesses.compares = shape.verb == Verb::kAtomic &&
+                        (shape.atomic == Atomic::kCmpSwap || shape.atomic == Atomic::kFloatCmpSwap);
     accesses.lanes = exec;
     for (unsigned lane = 0; lane < W; ++lane) accesses.at[lane] = offsets[lane];
     if (shape.verb == Verb::kStore) accesses.data = row(wave->registers, operands.first);
