@@ -113,9 +113,9 @@ class ExhaustedDoorbells {
     return ioctl(driver_, _IOWR('K', kNumber, T), &arguments);
   }
 
-  /// Maps the driver's memory within the range that gfx8 reaches. Firmware that schedules queues reads write pointers
-  /// nowhere else. The driver requires a separate buffer object for each buffer of a queue. Allocations of a runtime
-  /// may share one.
+  /// Maps the driver's memory within the range that gfx8 reaches. Firmware that schedules queues reads write
+  /// pointers nowhere else. The driver requires a separate buffer object for each buffer of a queue.
+  /// Allocations of a runtime may share one.
   uint64_t share(size_t bytes) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
     Buffer buffer{

@@ -105,8 +105,8 @@ static inline void hsa_rigel_check_name(const void* address, const char* name) {
   if (client != NULL) client->name(address, name);
 }
 
-/* Marks memory as initialised, although nothing has written it. It counts as initialised until the allocation that
- * contains it is freed. */
+/* Marks memory as initialised, although nothing has written it. It counts as initialised until the allocation
+ * that contains it is freed. */
 static inline void hsa_rigel_check_initialize(const void* address, size_t bytes) {
   const hsa_rigel_check_client_t* const client = hsa_rigel_check_client();
   if (client != NULL) client->initialize(address, bytes);

@@ -168,8 +168,8 @@ uint64_t VirtualGpu::share_at(void* at, uint64_t mapped_bytes, uint64_t bytes, u
   allocation.size = mapped_bytes;
   allocation.gpu_id = gpu_id_;
   allocation.flags = KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_COHERENT | more_flags;
-  // The driver's memory, because firmware that schedules queues reads write pointers nowhere else. It cannot be mapped
-  // twice.
+  // The driver's memory, because firmware that schedules queues reads write pointers nowhere else. It cannot
+  // be mapped twice.
   const bool of_driver = mapped_bytes == pages(bytes);
   allocation.flags |= of_driver ? KFD_MEM_GTT : KFD_MEM_USERPTR;
   if (!of_driver) {

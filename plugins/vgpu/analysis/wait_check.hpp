@@ -4,8 +4,8 @@
 // outstanding. A *pending* register is the destination of a load that has not been waited for. The analysis
 // follows pending registers through the flow graph. If paths meet, it assumes the youngest load.
 //
-// Order: vector memory operations complete in order, as do LDS operations. Scalar loads complete in any order,
-// so they need a wait for 0, and so do LDS operations while a scalar load is outstanding (ISA manuals,
+// Order: vector memory operations complete in order, as do LDS operations. Scalar loads complete in any
+// order, so they need a wait for 0, and so do LDS operations while a scalar load is outstanding (ISA manuals,
 // S_WAITCNT). The check assumes that FLAT instructions complete in order; on gfx8 and gfx9 they may not.
 //
 // Functions start and return without pending registers (AMDGPU calling convention).

@@ -49,8 +49,8 @@ class AllocationMap final : public Allocations {
 
   void changed() { version_.fetch_add(1, std::memory_order_release); }
   bool find_allocation(uint64_t va, Allocation& allocation) const RIGEL_REQUIRES(mutex_);
-  /// Replaces `allocation`, which contains `va`, by the region there, or narrows it to the bytes between regions.
-  /// Returns whether a region contains `va`.
+  /// Replaces `allocation`, which contains `va`, by the region there, or narrows it to the bytes between
+  /// regions. Returns whether a region contains `va`.
   bool find_region(uint64_t va, Allocation& allocation) const RIGEL_REQUIRES(mutex_);
   /// Removes what regions have in [begin, end).
   void carve(uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);

@@ -45,8 +45,8 @@ class Allocations {
   /// begin and room_bytes to the largest range around `va` that contains no allocation.
   virtual bool find(uint64_t va, Allocation& allocation) = 0;
 
-  /// Returns whether the program has marked `va` as initialised. Narrows [begin, end), which contains `va`, to the
-  /// addresses with the same answer.
+  /// Returns whether the program has marked `va` as initialised. Narrows [begin, end), which contains `va`,
+  /// to the addresses with the same answer.
   virtual bool is_initialized(uint64_t va, uint64_t& begin, uint64_t& end) = 0;
 
  protected:

@@ -58,8 +58,8 @@ struct Options {
 struct Setting {
   std::string_view option;  ///< Empty: no option
   const char* variable = nullptr;
-  /// Sets a field of `options`. Returns the problem with the value, a line for each; empty: none. The field is
-  /// then unchanged.
+  /// Sets a field of `options`. Returns the problem with the value, a line for each; empty: none. The field
+  /// is then unchanged.
   std::string (*read)(std::string_view value, Options& options) = nullptr;
   bool is_path = false;  ///< Paths, separated by ':'
 };

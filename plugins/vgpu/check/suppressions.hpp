@@ -31,8 +31,8 @@ struct Suppression {
   uint64_t uses = 0;
 };
 
-/// Reads suppressions from `text`, the contents of `file`. Returns what is wrong with each invalid line, a line
-/// each; empty if all are valid.
+/// Reads suppressions from `text`, the contents of `file`. Returns what is wrong with each invalid line, a
+/// line each; empty if all are valid.
 std::string parse_suppressions(std::string_view text, std::string_view file, std::vector<Suppression>& list);
 
 /// The same for files whose paths are separated by ':'.

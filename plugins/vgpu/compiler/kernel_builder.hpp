@@ -295,8 +295,8 @@ class KernelBuilder {
     const auto& written = plan_.graph.nodes[node].effects.writes.scalars;
     return (written[kExec] || written[kExec + 1]) && plan_.sites[node].kind != Site::Kind::kToInterpreter;
   }
-  // Counts the instructions from `counted_` to `end`, if the code is counted. `end` is the end of a segment, or
-  // of an instruction that writes EXEC and is about to be executed.
+  // Counts the instructions from `counted_` to `end`, if the code is counted. `end` is the end of a segment,
+  // or of an instruction that writes EXEC and is about to be executed.
   void count_segment(uint32_t end);
   // Corrects the counters on a path on which the interpreter continues at `node`.
   void count_until(uint32_t node);

@@ -98,8 +98,8 @@ constexpr Dialect kRdna2 = [] {
   return dialect;
 }();
 
-// The third generation allocates scratch by shader engine (Mesa, si_compute.c; ROCr, amd_aql_queue.cpp). VGPRs: LLVM's
-// AMDGPUBaseInfo.cpp.
+// The third generation allocates scratch by shader engine (Mesa, si_compute.c; ROCr, amd_aql_queue.cpp).
+// VGPRs: LLVM's AMDGPUBaseInfo.cpp.
 constexpr Dialect kRdna3 = [] {
   Dialect dialect = kRdna2;
   dialect.tmpring = {256, 0x7fff, true};

@@ -46,8 +46,9 @@ struct Dispatch {
   uint32_t pgm_rsrc3 = 0;
   uint32_t code_properties = 0;
 
-  /// s0 … s(user_sgpr_count-1) of every wave, with the kernel arguments that the kernel preloads. The shader cores add the SGPRs that pgm_rsrc2 enables after
-  /// them: work-group ids, work-group info, scratch wave offset.
+  /// s0 … s(user_sgpr_count-1) of every wave, with the kernel arguments that the kernel preloads. The shader
+  /// cores add the SGPRs that pgm_rsrc2 enables after them: work-group ids, work-group info, scratch wave
+  /// offset.
   std::array<uint32_t, kMaxUserSgprs> user_sgprs{};
   uint32_t user_sgpr_count = 0;
 

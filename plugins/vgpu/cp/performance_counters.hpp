@@ -1,16 +1,16 @@
 // The performance counters of a GPU, as PM4 programs them: the sixteen counters of the sequencers (SQ).
 // Counters of other blocks measure times and caches; their registers are storage and read 0.
 //
-// CP_PERFMON_CNTL resets, starts and stops all counters. SQ_PERFCOUNTERn_SELECT selects an event for a counter
-// of all shader engines. SQ_PERFCOUNTERn_LO and _HI read the counter of the shader engine that GRBM_GFX_INDEX
-// selects. A dispatch counts if the counters run when it starts and COMPUTE_PERFCOUNT_ENABLE of its queue is
-// set.
+// CP_PERFMON_CNTL resets, starts and stops all counters. SQ_PERFCOUNTERn_SELECT selects an event for a
+// counter of all shader engines. SQ_PERFCOUNTERn_LO and _HI read the counter of the shader engine that
+// GRBM_GFX_INDEX selects. A dispatch counts if the counters run when it starts and COMPUTE_PERFCOUNT_ENABLE
+// of its queue is set.
 //
 // Shader engines: the sum of a counter over all engines is exact. The events of a dispatch are divided evenly
 // among the engines, because waves are not placed in time.
 //
-// Sources: gc_9_2_1_offset.h, gc_10_3_0_offset.h, vega10_enum.h, navi10_enum.h (SQ_PERF_SEL), and the order of
-// packets of AMD's aqlprofile (pmc_builder.h).
+// Sources: gc_9_2_1_offset.h, gc_10_3_0_offset.h, vega10_enum.h, navi10_enum.h (SQ_PERF_SEL), and the order
+// of packets of AMD's aqlprofile (pmc_builder.h).
 //
 // *Threads:* any.
 #pragma once

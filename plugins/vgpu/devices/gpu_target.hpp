@@ -7,8 +7,8 @@
 
 namespace rigel::vgpu {
 
-/// Whether code for `target` ("gfx906:xnack-", "gfx9-generic") can run on `gfx`, for example "gfx906". Ignores
-/// XNACK and ECC. Source: LLVM's AMDGPU manual, "Generic processors".
+/// Whether code for `target` ("gfx906:xnack-", "gfx9-generic") can run on `gfx`, for example "gfx906".
+/// Ignores XNACK and ECC. Source: LLVM's AMDGPU manual, "Generic processors".
 bool fits(std::string_view target, std::string_view gfx);
 
 }  // namespace rigel::vgpu

@@ -52,8 +52,8 @@ class Scheduler final : public DispatchSink {
   ~Scheduler() override;
 
   void start(const Dispatch& dispatch, Done done) override;
-  /// Prepares the code of a dispatch as start() does: compiles it or loads it from the cache, if the device is
-  /// set so. Runs nothing.
+  /// Prepares the code of a dispatch as start() does: compiles it or loads it from the cache, if the device
+  /// is set so. Runs nothing.
   std::shared_ptr<TranslatedCode> prepare(const Dispatch& dispatch);
   void cancel(uint32_t queue_id) override;
   bool wants_thread() const noexcept override { return wants_thread_.load(std::memory_order_relaxed); }

@@ -10,8 +10,8 @@
 // Lifetime: pointers are valid inside a WaveMemory::Scope, which lasts for one time slice or a few. Mappings
 // that other threads remove change the bus's epoch; the next scope then empties the caches.
 //
-// Checked launches restrict the first cache to parts of extents that contain one allocation (set_bounds()). An
-// access that hits it is in bounds, so compiled code needs no other check of it.
+// Checked launches restrict the first cache to parts of extents that contain one allocation (set_bounds()).
+// An access that hits it is in bounds, so compiled code needs no other check of it.
 //
 // Atomicity: a naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece. Of a
 // 12-byte element each dword is. Other elements have no guarantee. load_element() and store_element()
@@ -113,8 +113,8 @@ class WaveMemory {
     return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
   }
 
-  /// As find(), but returns the whole cached extent that contains the range; `host` is null if find() fails, or if
-  /// the range is not within the bounds that checks have set.
+  /// As find(), but returns the whole cached extent that contains the range; `host` is null if find() fails,
+  /// or if the range is not within the bounds that checks have set.
   [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
     if (find(site, va, bytes, access) == nullptr) return {};
     return sites_[slot(site, access)];

@@ -7,8 +7,8 @@
 
 namespace rigel::vgpu::isa {
 
-/// Whether an operation is s_branch or s_cbranch with SCC, VCC or EXEC. Debuggers' branches, forks and loops of
-/// sub-vectors do not count.
+/// Whether an operation is s_branch or s_cbranch with SCC, VCC or EXEC. Debuggers' branches, forks and loops
+/// of sub-vectors do not count.
 constexpr bool is_branch(Op op) {
   switch (op) {
     case Op::s_branch:

@@ -230,7 +230,8 @@ bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
   return true;
 }
 
-/// Whether numbers of VGPRs with 16 bits have seven bits, and the eighth selects the half (VOP1, VOP2 and VOPC).
+/// Whether numbers of VGPRs with 16 bits have seven bits, and the eighth selects the half (VOP1, VOP2 and
+/// VOPC).
 bool Reader::has_short_registers() const {
   return shape_.has(flag::kTrue16) && shape_.encoding != Encoding::kVop3;
 }
@@ -584,7 +585,8 @@ bool Reader::flat() {
     const unsigned unused = 32u - fields_.offset.width;
     out_.offset = static_cast<int32_t>(static_cast<uint32_t>(out_.offset) << unused) >> unused;
   }
-  // SADDR: one code means none; scratch of gfx10 has another one for no address, scratch of gfx11 a bit (SVE).
+  // SADDR: one code means none; scratch of gfx10 has another one for no address, scratch of gfx11 a bit
+  // (SVE).
   const unsigned none = !is_rdna_ ? 0x7f : family_ == Family::kGfx11 ? kNullOfGfx11 : code::kNull;
   bool has_vaddr = shape_.src[0].file != File::kNone, has_saddr = false;
   if (out_.encoding != Encoding::kFlat) {

@@ -78,8 +78,8 @@ enum class Type : uint8_t {
   kB1024,  ///< Groups of registers.
 };
 
-/// Hardware source codes (nine bits). Scalar registers have the codes of their generation. M0 and NULL, which gfx11
-/// exchanged, have those of gfx10.
+/// Hardware source codes (nine bits). Scalar registers have the codes of their generation. M0 and NULL, which
+/// gfx11 exchanged, have those of gfx10.
 namespace code {
 constexpr uint16_t kVccLo = 106, kVccHi = 107;
 constexpr uint16_t kM0 = 124;
@@ -153,8 +153,8 @@ struct Instruction {
   uint8_t abs = 0;
   uint8_t neg = 0;     ///< VOP3P: the low half.
   uint8_t neg_hi = 0;  ///< VOP3P.
-  /// Bit is set: the upper half. VOP3 of 16-bit operations on gfx9 and later, VOP1, VOP2 and VOPC on gfx11; VOP3P: of the
-  /// low half's source.
+  /// Bit is set: the upper half. VOP3 of 16-bit operations on gfx9 and later, VOP1, VOP2 and VOPC on gfx11;
+  /// VOP3P: of the low half's source.
   uint8_t op_sel = 0;
   uint8_t op_sel_hi = 0;  ///< VOP3P: selects the high half's source.
   bool clamp = false;

@@ -11,8 +11,8 @@
 //   C and D, 4×4, 32 bits: j = l % 4, i = v, b = l / 4
 //   C and D, 64 bits: j = l % n; for 16×16 i = l / 16 + 4 × v, for 4×4 i = l / 16 and b = l / 4 % 4
 //
-// Sparse: `per_lane` is for B. A lane has half that number of elements of A, two of each four with consecutive k, and two
-// bits of index for each (CDNA 3 ISA manual, "Sparse matrices").
+// Sparse: `per_lane` is for B. A lane has half that number of elements of A, two of each four with
+// consecutive k, and two bits of index for each (CDNA 3 ISA manual, "Sparse matrices").
 //
 // Threads: any; constants.
 #pragma once
@@ -23,8 +23,8 @@
 
 namespace rigel::vgpu::isa {
 
-/// F8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) are those of CDNA 3: without infinities and a negative zero. XF32
-/// is F32 whose last 13 bits are ignored.
+/// F8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) are those of CDNA 3: without infinities and a negative zero.
+/// XF32 is F32 whose last 13 bits are ignored.
 enum class MatrixType : uint8_t { kF32, kF16, kBf16, kI8, kF64, kXf32, kFp8, kBf8 };
 
 /// Bits of an element.

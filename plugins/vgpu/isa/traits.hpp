@@ -2,8 +2,8 @@
 // row for each chip. Code that executes instructions uses these columns and does not compare generations, so
 // a new chip is a new row. Decoder and disassembler, which handle encodings, may use families.
 //
-// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, RDNA 3, CDNA 2, CDNA 3), LLVM's AMDGPU.td and SIDefines.h, and the
-// sources noted at columns.
+// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, RDNA 3, CDNA 2, CDNA 3), LLVM's AMDGPU.td and
+// SIDefines.h, and the sources noted at columns.
 //
 // *Threads:* any; constants.
 #pragma once
@@ -37,8 +37,8 @@ enum class DppControls : uint8_t {
   kRowShares,   ///< row_share, row_xmask
 };
 
-/// Sums of matrix instructions with F16 and BF16, in single precision. F32 and F64: a fused multiply-add for each
-/// k, in order.
+/// Sums of matrix instructions with F16 and BF16, in single precision. F32 and F64: a fused multiply-add for
+/// each k, in order.
 enum class MatrixSums : uint8_t {
   kExact,    ///< Four products (BF16: two) and C are added exactly and rounded once.
   kFlushed,  ///< Four products (BF16 without _1K: two) are added in pairs, then to C. Denormals are flushed.

@@ -27,8 +27,8 @@ constexpr unsigned kCounters = 4;
 class Waits {
  public:
   void add(WaitCounter counter, unsigned limit) { limits_[static_cast<size_t>(counter)] = limit; }
-  /// Returns the most operations that may be outstanding afterwards; nothing if the instruction does not wait for
-  /// the counter.
+  /// Returns the most operations that may be outstanding afterwards; nothing if the instruction does not wait
+  /// for the counter.
   std::optional<unsigned> limit(WaitCounter counter) const { return limits_[static_cast<size_t>(counter)]; }
   bool is_empty() const {
     for (const std::optional<unsigned>& limit : limits_) {

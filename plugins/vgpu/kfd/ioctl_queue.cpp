@@ -148,8 +148,8 @@ ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, c
   return memory;
 }
 
-// The scheduler's firmware polls the write pointers of queues that have no slot in hardware, through a mapping that the
-// driver creates: init_user_queue and amdgpu_bo_pin of Linux.
+// The scheduler's firmware polls the write pointers of queues that have no slot in hardware, through a
+// mapping that the driver creates: init_user_queue and amdgpu_bo_pin of Linux.
 Errno KfdIoctls::check_write_pointer(Process& process, const GpuContext& gpu, const QueueMemory& memory) {
   if (!gpu.gpu().board.driver().has_scheduler_firmware) return 0;
   if (memory.write_pointer->gpu_index != gpu.index())

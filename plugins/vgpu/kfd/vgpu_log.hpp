@@ -49,8 +49,8 @@ struct LogSink {
 
 class Log {
  public:
-  /// `words` as in VGPU_LOG; null means empty. `path` may be null. Unknown categories cause a warning that lists the
-  /// categories.
+  /// `words` as in VGPU_LOG; null means empty. `path` may be null. Unknown categories cause a warning that
+  /// lists the categories.
   Log(const char* words, const char* path, LogSink sink = {}) noexcept;
   /// The unknown categories of `words`, with the closest or all known ones; empty if all are known.
   static std::string wrong_words(std::string_view words);

@@ -1,5 +1,5 @@
-// Compares the reports in docs/guide/diagnosing.md and more_reports.txt with the virtual GPU's, except for addresses,
-// thread numbers and times.
+// Compares the reports in docs/guide/diagnosing.md and more_reports.txt with the virtual GPU's, except for
+// addresses, thread numbers and times.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>

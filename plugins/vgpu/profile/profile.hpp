@@ -68,7 +68,8 @@ struct Comparison {
   bool grew = false;  ///< A count is larger, or a kernel is new.
   bool is_valid = true;
 };
-/// Compares counts with the contents of a JSON file that json_of() has written. `name`: the file, for messages.
+/// Compares counts with the contents of a JSON file that json_of() has written. `name`: the file, for
+/// messages.
 Comparison compare(const std::vector<Kernel>& kernels, std::string_view json, std::string_view name);
 
 }  // namespace rigel::vgpu::profile

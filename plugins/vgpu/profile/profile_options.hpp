@@ -35,8 +35,8 @@ struct Options {
   static Options from_environment();
 };
 
-/// Returns the outputs of a list of paths, separated by commas. "-" is the table on stderr. The end of the name
-/// selects the format: .txt, .json, .callgrind, .info (lcov) or .folded; a file name that begins with
+/// Returns the outputs of a list of paths, separated by commas. "-" is the table on stderr. The end of the
+/// name selects the format: .txt, .json, .callgrind, .info (lcov) or .folded; a file name that begins with
 /// "callgrind.out" is callgrind's. In a path, "%p" becomes the process id. An error names the path.
 tl::expected<std::vector<Output>, std::string> parse_outputs(std::string_view list);
 

@@ -1,5 +1,5 @@
-// Compares the rules of the check `init` with the model: two states that differ in undefined bits only have results
-// that differ in undefined bits only.
+// Compares the rules of the check `init` with the model: two states that differ in undefined bits only have
+// results that differ in undefined bits only.
 #include <gtest/gtest.h>
 
 #include <cstring>

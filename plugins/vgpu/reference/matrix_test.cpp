@@ -47,8 +47,8 @@ struct Matrices {
            : element == "f32" || element == "xf32"                   ? 32
            : element == "i8" || element == "fp8" || element == "bf8" ? 8
                                                                      : 16;
-    // A lane has one or two registers of A; BF16 without _1K has one. Operands of gfx942's I8 with more than 8 k of
-    // 32×32, or 16 of 16×16, have two, as XF32.
+    // A lane has one or two registers of A; BF16 without _1K has one. Operands of gfx942's I8 with more than
+    // 8 k of 32×32, or 16 of 16×16, have two, as XF32.
     const bool is_wide = element == "i8" && m * k > 256;
     const bool has_one_register =
         element == "f32" || (element == "i8" && !is_wide) || (element == "bf16" && !parts[7].matched);

@@ -181,8 +181,8 @@ TEST(Reference, PackedInstructionsMatchModel) {
   expect_no_difference({Encoding::kVop3p});
 }
 
-// Each operation of VOPD computes what it computes alone, from the registers before the instruction. The operations
-// themselves are compared with the model in their other encodings.
+// Each operation of VOPD computes what it computes alone, from the registers before the instruction. The
+// operations themselves are compared with the model in their other encodings.
 TEST(Reference, DualOperationsReadBeforeTheyWrite) {
   constexpr Chip kChip{"gfx1100", true};
   const isa::Target target = target_of(kChip);

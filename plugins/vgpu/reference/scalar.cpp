@@ -122,7 +122,8 @@ Outcome exec_logic(const isa::Instruction& in, State& state, uint64_t result, bo
   return Outcome::kDone;
 }
 
-/// Returns the vector operation with the name of a scalar one, apart from the prefix; Op::none if there is none.
+/// Returns the vector operation with the name of a scalar one, apart from the prefix; Op::none if there is
+/// none.
 isa::Op vector_namesake(isa::Op op) {
   std::string name(isa::name(op));
   if (name.starts_with("s_fma"))
@@ -143,8 +144,8 @@ bool is_float_of_scalars(isa::Op op) {
   return name.starts_with("s_") && has_float;
 }
 
-// Floating point of gfx1150: what the vector operation computes in a lane. Results that the manuals leave open are not
-// compared.
+// Floating point of gfx1150: what the vector operation computes in a lane. Results that the manuals leave
+// open are not compared.
 Outcome execute_scalar_float(const isa::Instruction& scalar, State& state) {
   isa::Instruction in = scalar;
   in.op = vector_namesake(scalar.op);

@@ -27,7 +27,8 @@ uint64_t saturated(int64_t x, int64_t low, int64_t high) {
   return static_cast<uint64_t>(std::clamp(x, low, high)) & 0xffff;
 }
 
-// FP8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) of CDNA 3. The code of -0 is the NaN. Infinities do not exist.
+// FP8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) of CDNA 3. The code of -0 is the NaN. Infinities do not
+// exist.
 struct ByteFormat {
   int fraction_bits, bias;
 };

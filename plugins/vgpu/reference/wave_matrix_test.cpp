@@ -1,5 +1,6 @@
-// WMMA of RDNA 3 against products of matrices, element by element. The layout of the registers is that of the RDNA 3 ISA
-// manual, in the words of its tables: matrix A, row l % 16 in lane l; B, column l % 16; C and D, see element_of_sum().
+// WMMA of RDNA 3 against products of matrices, element by element. The layout of the registers is that of the
+// RDNA 3 ISA manual, in the words of its tables: matrix A, row l % 16 in lane l; B, column l % 16; C and D,
+// see element_of_sum().
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,8 +35,8 @@ isa::Operand register_group(unsigned first, unsigned dwords) {
   return {static_cast<uint16_t>(isa::code::kVgpr + first), isa::Type::kB256, static_cast<uint8_t>(dwords)};
 }
 
-// Register and lane of row i and column j of C and D. In waves of 32, even rows are in lanes 0 to 15; in waves of 64,
-// rows 4v to 4v + 3 are in the four groups of 16 lanes.
+// Register and lane of row i and column j of C and D. In waves of 32, even rows are in lanes 0 to 15; in
+// waves of 64, rows 4v to 4v + 3 are in the four groups of 16 lanes.
 struct ElementPlace {
   unsigned vgpr, lane;
 };

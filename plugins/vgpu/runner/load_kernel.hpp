@@ -42,8 +42,8 @@ CodeObject load_code_object(std::span<const char> file, MemoryBus& memory);
 /// Loads a code object and finds a kernel by name. An empty name means the only kernel.
 Kernel load_kernel(std::span<const char> file, const std::string& name, MemoryBus& memory);
 
-/// Finds the code objects for AMD GPUs in a file: the file itself, or those that a program or library contains
-/// uncompressed. Each result starts with a code object and ends with the file.
+/// Finds the code objects for AMD GPUs in a file: the file itself, or those that a program or library
+/// contains uncompressed. Each result starts with a code object and ends with the file.
 std::vector<std::span<const char>> find_code_objects(std::span<const char> file);
 
 }  // namespace rigel::vgpu::runner

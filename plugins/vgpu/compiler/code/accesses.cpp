@@ -313,8 +313,8 @@ template <size_t kBytes>
   }
 }
 
-// Copies elements at `base` + places[lane] - `origin` to a contiguous buffer. Elements are accessed as a whole:
-// another wave may store them concurrently.
+// Copies elements at `base` + places[lane] - `origin` to a contiguous buffer. Elements are accessed as a
+// whole: another wave may store them concurrently.
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void collect(std::byte* elements, const std::byte* base, const uint32_t* places,
                                            uint32_t origin, uint64_t exec) {

@@ -1,8 +1,9 @@
 // The check `init` of one resident work-group: which bits of its registers, LDS and private memory are
 // undefined, and which instructions let them decide (docs/guide/checking.md).
 //
-// The *shadow* of a register or of memory has a bit for each of its bits, which is set if that bit is undefined.
-// Registers without an undefined bit are *clean*, so that most instructions need no loop over lanes.
+// The *shadow* of a register or of memory has a bit for each of its bits, which is set if that bit is
+// undefined. Registers without an undefined bit are *clean*, so that most instructions need no loop over
+// lanes.
 //
 // Threads: the worker of the work-group, inside a scope of its memory.
 #pragma once

@@ -1,5 +1,5 @@
-// Which bytes of the program's device memory are undefined: nothing has written them since the allocation, or a
-// kernel has stored undefined bits there.
+// Which bytes of the program's device memory are undefined: nothing has written them since the allocation, or
+// a kernel has stored undefined bits there.
 //
 // libvgpu_check.so fills new allocations with a value (check::Allocation::fill). A dword that still has this
 // value when a checked kernel first accesses its page is undefined. After that, each undefined dword is noted

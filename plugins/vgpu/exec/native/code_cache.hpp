@@ -6,8 +6,8 @@
 // equal. Entries do not depend on addresses: requests are compared as if kernels started at address 0.
 // Processes in other containers and on other machines can use them.
 //
-// A cache can also have read-only directories, for example those of an image or of an earlier CI job. They are
-// searched after the user's directory, and are not changed.
+// A cache can also have read-only directories, for example those of an image or of an earlier CI job. They
+// are searched after the user's directory, and are not changed.
 //
 // Directories and files that other users can write to are ignored, and so are those that belong to another
 // user, unless that user is root and the directory is read-only.

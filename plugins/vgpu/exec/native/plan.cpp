@@ -466,8 +466,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   return {};
 }
 
-// Whether accesses of compiled code to be checked for races are not, or elsewhere: loads from LDS that no wave
-// writes between the same barriers, and scalar loads (build_scalar_load()).
+// Whether accesses of compiled code to be checked for races are not, or elsewhere: loads from LDS that no
+// wave writes between the same barriers, and scalar loads (build_scalar_load()).
 bool Planner::needs_no_report(uint32_t node) const {
   const Site::Kind kind = plan_.sites[node].kind;
   const isa::MemoryShape* const shape = isa::memory_shape(plan_.graph.nodes[node].instruction.op);

@@ -1,6 +1,7 @@
 // Counters of executed instructions, for profiles. Interpreted code has one counter for each instruction of
-// each block. Compiled code has one for each segment (Segment in native/plan.hpp), and one for each instruction,
-// which is used if control leaves within a segment. A counter has the same index in all work-groups.
+// each block. Compiled code has one for each segment (Segment in native/plan.hpp), and one for each
+// instruction, which is used if control leaves within a segment. A counter has the same index in all
+// work-groups.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Matrix instructions (MFMA, SMFMAC), and moves between VGPRs and accumulation registers.
 //
-// Arithmetic (isa::MatrixSums): AMD does not document it. The rules are those of MMA-Sim (arXiv 2511.10909), which
-// was compared with hardware. A NaN result is 0x7fc00000 (F64: 0x7ff8000000000000). Integers wrap around. MFMA
-// ignores EXEC and MODE (CDNA ISA manuals, "Matrix arithmetic instructions").
+// Arithmetic (isa::MatrixSums): AMD does not document it. The rules are those of MMA-Sim (arXiv 2511.10909),
+// which was compared with hardware. A NaN result is 0x7fc00000 (F64: 0x7ff8000000000000). Integers wrap
+// around. MFMA ignores EXEC and MODE (CDNA ISA manuals, "Matrix arithmetic instructions").
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
-// Scalar floating-point instructions of gfx1150: the vector operation in one lane, between the scalar registers.
+// Scalar floating-point instructions of gfx1150: the vector operation in one lane, between the scalar
+// registers.
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {

@@ -1,13 +1,14 @@
 // WMMA of RDNA 3: D = A × B + C, with 16×16 elements and k = 16.
 //
-// Registers (RDNA 3 ISA manual, "Wave Matrix Multiply Accumulate"). Lanes 0 to 15 have row l of A and column l of B,
-// with consecutive k in a lane's registers. The other lanes repeat them, and are not read here. C and D: register v of
-// lane l has column l % 16 and row 2 × v + l / 16 (waves of 64: 4 × v + l / 16). Elements of 16 bits of C and D are the
-// halves of their registers that OP_SEL[2] selects; the other halves are kept.
+// Registers (RDNA 3 ISA manual, "Wave Matrix Multiply Accumulate"). Lanes 0 to 15 have row l of A and column
+// l of B, with consecutive k in a lane's registers. The other lanes repeat them, and are not read here. C and
+// D: register v of lane l has column l % 16 and row 2 × v + l / 16 (waves of 64: 4 × v + l / 16). Elements of
+// 16 bits of C and D are the halves of their registers that OP_SEL[2] selects; the other halves are kept.
 //
-// Arithmetic is not documented, so it is a choice: products are added to C one after the other, with increasing k, in
-// single precision, rounded to nearest even, with denormals of single precision flushed. Results of 16 bits are rounded
-// once. A NaN is the host's quiet NaN. WMMA ignores EXEC and MODE. Integers wrap around unless CLAMP is set.
+// Arithmetic is not documented, so it is a choice: products are added to C one after the other, with
+// increasing k, in single precision, rounded to nearest even, with denormals of single precision flushed.
+// Results of 16 bits are rounded once. A NaN is the host's quiet NaN. WMMA ignores EXEC and MODE. Integers
+// wrap around unless CLAMP is set.
 #include <algorithm>
 #include <bit>
 #include <limits>
