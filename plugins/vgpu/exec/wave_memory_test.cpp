@@ -109,9 +109,9 @@ class BoundedMemory : public ::testing::Test {
 
 TEST_F(BoundedMemory, IsLimitedToAllocation) {
   EXPECT_EQ(find(96, 4), buffer.host + 96);
+  EXPECT_EQ(memory.last_extent(reinterpret_cast<void*>(0x40), Access::kRead).bytes, 100u);
   EXPECT_EQ(find(97, 4), nullptr);
   EXPECT_EQ(find(100, 1), nullptr);
-  EXPECT_EQ(memory.last_extent(reinterpret_cast<void*>(0x40), Access::kRead).bytes, 100u);
 }
 
 TEST_F(BoundedMemory, HandlersReachAllMappedMemory) {
