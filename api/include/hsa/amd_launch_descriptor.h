@@ -7,8 +7,8 @@
  *
  * A descriptor is part of an ::hsa_amd_metadata_kernel_dispatch_packet_t. Only GPUs with rings for such
  * packets (gfx1250) read it. No agent of Rigel has such a ring:
- * ::HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER is 0. If all bytes are 0, there is no descriptor. Facts:
- * H.
+ * ::HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER is 0. All bytes are 0 if
+ * the packet has no descriptor. Facts: H.
  */
 
 #ifndef AMD_LAUNCH_DESCRIPTOR_H_
@@ -29,8 +29,8 @@ extern "C" {
 /** Number of regions in a descriptor. */
 #define AMD_LAUNCH_DESCRIPTOR_MAX_PREFETCH_REGIONS AMD_LAUNCH_DESCRIPTOR_PREFETCH_REGIONS_GFX1250
 
-/** A region of memory to prefetch into the L2 cache: bursts of equal length at a constant distance. 16
- * bytes. If all are 0, there is no region. */
+/** A region of memory to prefetch into the L2 cache: bursts of equal length at a constant distance.
+ * Size: 16 bytes. All bytes are 0 in an unused entry. */
 __extension__ typedef struct amd_data_prefetch_s {
   union {
     struct {

@@ -1508,7 +1508,7 @@ typedef struct hsa_isa_s {
  * @param name [in] name such as "amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-", compared byte by byte.
  *        Not NULL.
  * @param isa [out] the instruction set, even if no agent executes it. Not NULL.
- * @retval INVALID_ISA_NAME no such instruction set.
+ * @retval INVALID_ISA_NAME `name` is not the name of a known instruction set.
  * @retval OUT_OF_RESOURCES out of memory.
  * @retval INVALID_ARGUMENT NULL `name` or `isa`.
  */
@@ -1965,7 +1965,7 @@ typedef struct hsa_executable_symbol_s {
  * @param call_convention [in] call convention of a kernel or indirect function; otherwise ignored.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval INVALID_SYMBOL_NAME there is no such symbol.
+ * @retval INVALID_SYMBOL_NAME the executable has no symbol of this name.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_get_symbol(hsa_executable_t executable,
@@ -1983,7 +1983,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_executable_get_symbol(hsa_executable_t e
  * @param agent [in] agent of the symbol; NULL for program-allocated variables.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_EXECUTABLE `executable` is not valid.
- * @retval INVALID_SYMBOL_NAME there is no such symbol.
+ * @retval INVALID_SYMBOL_NAME the executable has no symbol of this name.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* symbol_name,
@@ -2261,7 +2261,7 @@ typedef struct hsa_code_symbol_s {
  * @param symbol_name [in] linker name. Not NULL.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
- * @retval INVALID_SYMBOL_NAME there is no such symbol.
+ * @retval INVALID_SYMBOL_NAME the code object has no symbol of this name.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol(hsa_code_object_t code_object,
@@ -2277,7 +2277,7 @@ hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol(hsa_code_object_t
  * @param symbol_name [in] linker name. Not NULL.
  * @param symbol [out] the symbol. Not NULL.
  * @retval INVALID_CODE_OBJECT `code_object` is not valid.
- * @retval INVALID_SYMBOL_NAME there is no such symbol.
+ * @retval INVALID_SYMBOL_NAME the code object has no symbol of this name.
  * @retval INVALID_ARGUMENT NULL `symbol_name` or `symbol`.
  */
 hsa_status_t HSA_API HSA_DEPRECATED hsa_code_object_get_symbol_from_name(hsa_code_object_t code_object,

@@ -302,7 +302,7 @@ typedef struct hsa_amd_metadata_kernel_dispatch_packet_s {
   uint32_t header3;                                       /**< As header0. */
   uint32_t kernarg_preload_30_31[2];                      /**< Last 2 dwords of kernel arguments. */
   __extension__ union {
-    uint8_t reserved1[52];                     /**< 0 if there is no launch descriptor. */
+    uint8_t reserved1[52];                     /**< 0 without a launch descriptor. */
     amd_launch_descriptor_t launch_descriptor; /**< Launch options. */
   };
 } hsa_amd_metadata_kernel_dispatch_packet_t;
@@ -631,7 +631,7 @@ typedef enum hsa_amd_agent_preload_flag_s {
  * @param[in] agent A GPU.
  * @param[in] flags ::hsa_amd_agent_preload_flag_t, combined with bitwise OR. Unknown bits are ignored.
  * @retval INVALID_AGENT @p agent is not a GPU.
- * @retval OUT_OF_RESOURCES There is no memory or no queue for the preparation.
+ * @retval OUT_OF_RESOURCES Memory or a queue cannot be allocated.
  * @since 1.19. Facts: H. */
 hsa_status_t HSA_API hsa_amd_agent_preload(hsa_agent_t agent, uint64_t flags);
 
@@ -696,7 +696,7 @@ typedef enum {
  *   hsa_signal_create.
  * @param[out] signal Receives the handle.
  * @retval INVALID_ARGUMENT @p signal is NULL, @p consumers is missing, or it names an agent twice.
- * @retval OUT_OF_RESOURCES There is no memory for the signal.
+ * @retval OUT_OF_RESOURCES Memory for the signal cannot be allocated.
  * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_signal_create(hsa_signal_value_t initial_value, uint32_t num_consumers,
                                            const hsa_agent_t* consumers, uint64_t attributes,
@@ -827,7 +827,7 @@ typedef struct hsa_amd_image_descriptor_s {
  * @param[out] image Receives the handle.
  * @retval INVALID_AGENT @p agent is not valid.
  * @retval INVALID_ARGUMENT A pointer is NULL, or layout, geometry and permission do not match.
- * @retval OUT_OF_RESOURCES There is no memory for the image object.
+ * @retval OUT_OF_RESOURCES Memory for the image object cannot be allocated.
  * @remark Facts: H. */
 hsa_status_t HSA_API hsa_amd_image_create(hsa_agent_t agent,
                                           const hsa_ext_image_descriptor_t* image_descriptor,
@@ -986,7 +986,7 @@ typedef enum hsa_amd_memory_pool_flag_s {
  * @param[in] attribute The attribute.
  * @param[out] value Receives the attribute. It must have room for the attribute's type.
  * @retval INVALID_MEMORY_POOL @p memory_pool is not valid.
- * @retval INVALID_ARGUMENT @p value is NULL, or the pool has no such attribute.
+ * @retval INVALID_ARGUMENT @p value is NULL, or the attribute does not exist for pools.
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t memory_pool,
                                                   hsa_amd_memory_pool_info_t attribute, void* value);
@@ -1752,7 +1752,7 @@ typedef enum {
 /** Engine of an agent that executes a queue's packets. Facts: H. */
 typedef enum {
   HSA_AMD_QUEUE_ENGINE_COMPUTE = 0, /**< Executes kernels, from AQL packets. */
-  HSA_AMD_QUEUE_ENGINE_SDMA = 1,    /**< Copies memory, from packets of its own format. */
+  HSA_AMD_QUEUE_ENGINE_SDMA = 1,    /**< Executes SDMA packets, which copy memory. */
   HSA_AMD_QUEUE_ENGINE_AIE = 2,     /**< An NPU. */
 } hsa_amd_queue_engine_t;
 
@@ -1882,7 +1882,7 @@ hsa_status_t HSA_API hsa_amd_register_deallocation_callback(void* ptr,
  *
  * @param[in] ptr The address of the registration.
  * @param[in] callback The handler of the registration.
- * @retval INVALID_ARGUMENT There is no such registration, or an argument is NULL.
+ * @retval INVALID_ARGUMENT An argument is NULL, or @p callback is not registered for @p ptr.
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_deregister_deallocation_callback(void* ptr,
                                                               hsa_amd_deallocation_callback_t callback);
@@ -2379,7 +2379,7 @@ typedef enum {
   HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_BARRIER_PKT_VERSION_MAJOR,
   /** Minor version of metadata packets for barriers (uint8_t); 0xFF if not supported. */
   HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_BARRIER_PKT_VERSION_MINOR,
-  /** Address of the ring of metadata packets (uint64_t); 0 if there is none. */
+  /** Address of the ring of metadata packets (uint64_t); 0 if the queue has none. */
   HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER,
   /** Bit set of ::hsa_amd_agent_aql_properties_t (uint8_t[8]). */
   HSA_AMD_QUEUE_INFO_PROPERTIES,

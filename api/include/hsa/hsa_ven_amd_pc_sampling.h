@@ -155,7 +155,7 @@ hsa_status_t HSA_API hsa_ven_amd_pcs_iterate_configuration(
  * @retval INVALID_AGENT @p agent is not a GPU.
  * @retval INVALID_ARGUMENT A pointer is NULL, or the configuration or the buffer size is invalid.
  * @retval RESOURCE_BUSY The agent has another session that excludes this one.
- * @retval OUT_OF_RESOURCES There is no memory for the buffers.
+ * @retval OUT_OF_RESOURCES Memory for the buffers cannot be allocated.
  * @remark Facts: H C (H requires a multiple of the sample size; C requires twice that, and returns
  *   OUT_OF_RESOURCES if the agent is busy). */
 hsa_status_t HSA_API hsa_ven_amd_pcs_create(hsa_agent_t agent, hsa_ven_amd_pcs_method_kind_t method,
