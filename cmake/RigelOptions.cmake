@@ -18,7 +18,17 @@ function(rigel_choose variable purpose)
     endif()
   endforeach()
 endfunction()
-rigel_choose(RIGEL_BACKENDS "Backends to build" cpu gfx8 gfx9 gfx10 gfx11)
+# The generations of AMD GPUs. A new one is added here, and as a directory of backends/.
+set(RIGEL_GENERATIONS gfx8 gfx9 gfx10 gfx11)
+rigel_choose(RIGEL_BACKENDS "Backends to build" cpu ${RIGEL_GENERATIONS})
+list(TRANSFORM RIGEL_BACKENDS PREPEND hsa_backend_ OUTPUT_VARIABLE RIGEL_BACKEND_MODULES)
+list(TRANSFORM RIGEL_GENERATIONS PREPEND rigel_ OUTPUT_VARIABLE RIGEL_GENERATION_LIBRARIES)
+set(RIGEL_HAS_ALL_GENERATIONS ON)
+foreach(generation IN LISTS RIGEL_GENERATIONS)
+  if(NOT generation IN_LIST RIGEL_BACKENDS)
+    set(RIGEL_HAS_ALL_GENERATIONS OFF)
+  endif()
+endforeach()
 rigel_choose(RIGEL_PLUGINS "Plugins to build" trace validate vgpu)
 
 if(RIGEL_TESTS AND NOT "cpu" IN_LIST RIGEL_BACKENDS)
@@ -28,8 +38,7 @@ endif()
 # Tests on virtual GPUs need the virtual GPU and the backend of each of its generations. ThreadSanitizer does
 # not recognise the device's second mapping of memory.
 set(RIGEL_GPU_TESTS OFF)
-if(RIGEL_TESTS AND "vgpu" IN_LIST RIGEL_PLUGINS AND "gfx8" IN_LIST RIGEL_BACKENDS AND "gfx9" IN_LIST RIGEL_BACKENDS AND
-    "gfx10" IN_LIST RIGEL_BACKENDS AND "gfx11" IN_LIST RIGEL_BACKENDS AND NOT RIGEL_SANITIZE MATCHES "thread")
+if(RIGEL_TESTS AND "vgpu" IN_LIST RIGEL_PLUGINS AND RIGEL_HAS_ALL_GENERATIONS AND NOT RIGEL_SANITIZE MATCHES "thread")
   set(RIGEL_GPU_TESTS ON)
 endif()
 

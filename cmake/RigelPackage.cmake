@@ -68,8 +68,7 @@ include(CPack)
 
 # The linker's build ID is a hash that includes debugging information, which contains paths.
 if(NOT RIGEL_SANITIZE)
-  foreach(target hsa-runtime64 hsa_backend_cpu hsa_backend_gfx8 hsa_backend_gfx9 hsa_backend_gfx10 hsa_backend_gfx11 hsa_driver_vgpu
-      hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec vgpu-compiler)
+  foreach(target hsa-runtime64 ${RIGEL_BACKEND_MODULES} hsa_driver_vgpu hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec vgpu-compiler)
     if(TARGET ${target})
       target_link_options(${target} PRIVATE -Wl,--build-id=none)
     endif()

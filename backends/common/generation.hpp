@@ -23,6 +23,12 @@ uint32_t* put(uint32_t* to, const pm4::Packet<kDwords>& packet) {
   return std::copy(packet.begin(), packet.end(), to);
 }
 
+/// Generation::invalidate_code and ::release by the function that makes the packet.
+template <auto kPacket, class... Arguments>
+uint32_t* put_packet(uint32_t* to, Arguments... arguments) {
+  return put(to, kPacket(arguments...));
+}
+
 struct ImageGeneration;
 
 struct Generation {

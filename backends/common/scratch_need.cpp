@@ -116,14 +116,14 @@ ScratchResource scratch_resource_gfx8(const ScratchMemory& memory, bool host_pag
               (host_page_tables ? kHostPageTables : 0)};
 }
 
-ScratchResource scratch_resource_gfx10(const ScratchMemory& memory) {
+ScratchResource scratch_resource_gfx10(const ScratchMemory& memory, bool) {
   return {static_cast<uint32_t>(memory.va),
           (static_cast<uint32_t>(memory.va >> 32) & kAddressHighMask) | kSwizzle,
           static_cast<uint32_t>(std::min<uint64_t>(memory.bytes, UINT32_MAX)),
           kSelectXyzw | kGfx10Format32Uint | kAddThreadId | kGfx10ResourceLevel | kGfx10NoBoundsCheck};
 }
 
-ScratchResource scratch_resource_gfx11(const ScratchMemory& memory) {
+ScratchResource scratch_resource_gfx11(const ScratchMemory& memory, bool) {
   return {static_cast<uint32_t>(memory.va),
           (static_cast<uint32_t>(memory.va >> 32) & kAddressHighMask) | kGfx11Swizzle,
           static_cast<uint32_t>(std::min<uint64_t>(memory.bytes, UINT32_MAX)),

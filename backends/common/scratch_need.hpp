@@ -82,9 +82,10 @@ struct ScratchMemory {
 };
 
 using ScratchResource = std::array<uint32_t, 4>;
+// `host_page_tables` has no effect on gfx10 and gfx11.
 ScratchResource scratch_resource_gfx8(const ScratchMemory& memory, bool host_page_tables);  ///< gfx8 and gfx9
-ScratchResource scratch_resource_gfx10(const ScratchMemory& memory);
-ScratchResource scratch_resource_gfx11(const ScratchMemory& memory);
+ScratchResource scratch_resource_gfx10(const ScratchMemory& memory, bool host_page_tables);
+ScratchResource scratch_resource_gfx11(const ScratchMemory& memory, bool host_page_tables);
 
 /// COMPUTE_TMPRING_SIZE: the number of waves, and the size for each. 0 without memory.
 uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory);

@@ -124,9 +124,11 @@ TEST(ScratchResource, DescribesSwizzledMemory) {
               ElementsAre(0x56789000, 0x80001234, 0x100000, 0x00ea4fac));
   EXPECT_EQ(scratch_resource_gfx8(kMemory, true)[3], 0x01ea4facu);
   // Format 20 (32 UINT), thread id, resource level, no bounds check.
-  EXPECT_THAT(scratch_resource_gfx10(kMemory), ElementsAre(0x56789000, 0x80001234, 0x100000, 0x21814fac));
+  EXPECT_THAT(scratch_resource_gfx10(kMemory, false),
+              ElementsAre(0x56789000, 0x80001234, 0x100000, 0x21814fac));
   // The swizzle has two bits, and there is no resource level.
-  EXPECT_THAT(scratch_resource_gfx11(kMemory), ElementsAre(0x56789000, 0x40001234, 0x100000, 0x20814fac));
+  EXPECT_THAT(scratch_resource_gfx11(kMemory, false),
+              ElementsAre(0x56789000, 0x40001234, 0x100000, 0x20814fac));
 }
 
 // amd_aql_queue.cpp of ROCr: units of 256 bytes, in 15 bits, and waves of a shader array.

@@ -21,7 +21,7 @@ std::span<const uint32_t> blit_code() {
   return kBlit;
 }
 
-std::span<const uint32_t> trap_code(bool exceptions) {
+std::span<const uint32_t> trap_code(gfx::GfxVersion, bool exceptions) {
   if (exceptions) return kTrapExceptions;
   return kTrap;
 }

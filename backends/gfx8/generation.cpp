@@ -11,14 +11,6 @@ std::span<const uint32_t> trap_code_of(gfx::GfxVersion, bool exceptions) {
   return trap_code();
 }
 
-uint32_t* invalidate_code(uint32_t* to) {
-  return gfx::put(to, gfx::pm4::invalidate_code());
-}
-
-uint32_t* release(uint32_t* to, const gfx::pm4::Release& release) {
-  return gfx::put(to, gfx::pm4::release_mem_gfx8(release));
-}
-
 gfx::pm4::Slot pm4_slot(uint64_t va, uint32_t dwords, uint64_t, uint32_t) {
   return gfx::pm4::aql_slot_gfx8(va, dwords);
 }
@@ -28,8 +20,8 @@ gfx::pm4::Slot pm4_slot(uint64_t va, uint32_t dwords, uint64_t, uint32_t) {
 constinit const gfx::Generation kGeneration = {
     .blit_code = blit_code,
     .trap_code = trap_code_of,
-    .invalidate_code = invalidate_code,
-    .release = release,
+    .invalidate_code = gfx::put_packet<gfx::pm4::invalidate_code>,
+    .release = gfx::put_packet<gfx::pm4::release_mem_gfx8>,
     .pm4_slot = pm4_slot,
     .pm4_completes = false,
     .scratch_resource = gfx::scratch_resource_gfx8,

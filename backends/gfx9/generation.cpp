@@ -4,27 +4,12 @@
 #include "backends/gfx9/image.hpp"
 
 namespace rigel::gfx9 {
-namespace {
-
-std::span<const uint32_t> trap_code_of(gfx::GfxVersion version, bool exceptions) {
-  return trap_code(version, exceptions);
-}
-
-uint32_t* invalidate_code(uint32_t* to) {
-  return gfx::put(to, gfx::pm4::invalidate_code());
-}
-
-uint32_t* release(uint32_t* to, const gfx::pm4::Release& release) {
-  return gfx::put(to, gfx::pm4::release_mem_gfx9(release));
-}
-
-}  // namespace
 
 constinit const gfx::Generation kGeneration = {
     .blit_code = blit_code,
-    .trap_code = trap_code_of,
-    .invalidate_code = invalidate_code,
-    .release = release,
+    .trap_code = trap_code,
+    .invalidate_code = gfx::put_packet<gfx::pm4::invalidate_code>,
+    .release = gfx::put_packet<gfx::pm4::release_mem_gfx9>,
     .pm4_slot = gfx::pm4::aql_slot_vendor,
     .pm4_completes = true,
     .scratch_resource = gfx::scratch_resource_gfx8,
