@@ -817,9 +817,8 @@ def value_types_of(dump):
 POLICY = {0: "glc", 1: "slc", 2: "dlc", 4: "scc"}
 POSITIONED = {"kSmem": "SMRD", "kDs": "DS", "kFlat": "FLAT", "kMubuf": "MUBUF", "kMtbuf": "MTBUF", "kMimg": "MIMG",
               "kExp": "EXP"}
-FIELDS = ["glc", "slc", "dlc", "scc", "offset", "offset0", "offset1", "offen", "idxen", "tfe", "gds", "vaddr", "vdata",
-          "srsrc", "soffset", "format", "dim", "unorm", "dmask", "r128", "a16", "da", "d16", "lwe", "ssamp", "done", "row"]
-SAME_FIELD = {"vaddr0": "vaddr"}
+FIELDS = ["glc", "slc", "dlc", "scc", "offset", "offset0", "offset1", "offen", "idxen", "tfe", "gds", "format",
+          "dim", "unorm", "dmask", "r128", "a16", "da", "d16", "lwe", "ssamp", "row"]
 
 
 def write_positions(folder, rows):
@@ -836,10 +835,10 @@ def write_positions(folder, rows):
                 for i, bit in enumerate(row.record["Inst"][:64]):
                     if isinstance(bit, dict) and "var" in bit:
                         index = bit.get("index", 0)
-                        name = SAME_FIELD.get(bit["var"], bit["var"])
+                        name = bit["var"]
                         bits[POLICY.get(index) if name == "cpol" else name].add((index, i))
             for field, pair in {"offen": ("_OFFEN", "_OFFSET"), "idxen": ("_IDXEN", "_OFFSET"), "tfe": ("_TFE_", "_"),
-                                "done": ("_DONE", ""), "row": ("_ROW", "")}.items():
+                                "row": ("_ROW", "")}.items():
                 for name, inst in forms.items():
                     other = forms.get(name.replace(*pair)) if pair[0] in name and field not in bits else None
                     differ = [i for i in range(64) if other and isinstance(inst[i], int) and inst[i] != other[i]]
@@ -855,7 +854,8 @@ def write_positions(folder, rows):
                     while any(i == low + width and index == places[0][0] + width for index, i in places):
                         width += 1
                     fields.append(f".{field} = {{{low}, {width}}}")
-            text.append(f"RIGEL_FIELDS({opcodes_name(opcodes)}, {encoding}, {', '.join(fields)})")
+            if fields:
+                text.append(f"RIGEL_FIELDS({opcodes_name(opcodes)}, {encoding}, {', '.join(fields)})")
     (folder / "field_positions.inc").write_text("\n".join(text) + "\n")
 
 

@@ -103,9 +103,8 @@ struct Field {
 
 /// Fields of memory instructions, whose places depend on the generation.
 struct FieldPositions {
-  Field glc{}, slc{}, dlc{}, scc{}, offset{}, offset0{}, offset1{}, offen{}, idxen{}, tfe{}, gds{}, vaddr{},
-      vdata{}, srsrc{}, soffset{}, format{}, dim{}, unorm{}, dmask{}, r128{}, a16{}, da{}, d16{}, lwe{},
-      ssamp{}, done{}, row{};
+  Field glc{}, slc{}, dlc{}, scc{}, offset{}, offset0{}, offset1{}, offen{}, idxen{}, tfe{}, gds{}, format{},
+      dim{}, unorm{}, dmask{}, r128{}, a16{}, da{}, d16{}, lwe{}, ssamp{}, row{};
 };
 
 /// Returns the fields of an encoding on the family's chips; no fields for arithmetic.

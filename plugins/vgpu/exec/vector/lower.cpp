@@ -336,14 +336,14 @@ Refusal lower_pair(const isa::Instruction& instruction, LoweringContext& context
   const isa::PairOrder order = isa::order_of_pair(instruction);
   const bool swaps = order == isa::PairOrder::kSecondFirst;
   const isa::Instruction &first = swaps ? y : x, &second = swaps ? x : y;
-  Lowering before{first, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
-  Lowering after{second, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
+  Lowering before(first, context, out);
+  Lowering after(second, context, out);
   if (order == isa::PairOrder::kFirstSecondWithCopy) {
     isa::Instruction copy = first;
     copy.op = Op::v_mov_b32;
     copy.src[0] = first.dst[0];
     copy.src[1] = copy.src[2] = {};
-    Lowering saving{copy, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
+    Lowering saving(copy, context, out);
     const Entry& move = *find_entry(Op::v_mov_b32);
     if (!saving.place_sources(1)) return "source operand is not readable";
     after.saved_row = saving.src[0].source.offset;
@@ -360,7 +360,7 @@ Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& conte
   if (instruction.second_op != Op::none) return lower_pair(instruction, context, out);
   if (vector_operation_of(instruction.op) != Op::none)
     return lower_scalar_float(instruction, context, out, lower_one);
-  Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
+  Lowering lowering(instruction, context, out);
   return lower_one(lowering);
 }
 

@@ -22,13 +22,19 @@ struct Input32 {
   bool is_uniform = false;
 };
 
+/// The bits of MicroOp::aux that do not depend on the instruction.
+uint32_t base_aux(const LoweringContext& context);
+
 struct Lowering {
+  Lowering(const isa::Instruction& its_instruction, LoweringContext& its_context, Emitter& its_out)
+      : instruction(its_instruction), context(its_context), out(its_out), aux(base_aux(its_context)) {}
+
   const isa::Instruction& instruction;
   LoweringContext& context;
   Emitter& out;
-  Input32 src[3];
+  Input32 src[3]{};
   uint32_t dst = 0, dst2 = 0;
-  uint32_t aux = 0;
+  uint32_t aux;
   uint64_t imm = 0;
   /// VOPD: a row and the temporary row with its value before the first operation. 0: none.
   uint32_t saved_row = 0, saved_copy = 0;
@@ -39,8 +45,6 @@ struct Lowering {
   bool place_sources(unsigned count);
   MicroOp& emit(Handler handler, const KnownOperation& operation);
 };
-
-uint32_t base_aux(const LoweringContext& context);
 
 /// Fetches src[0] through DPP into a temporary row, and restricts EXEC. reload_exec() restores it.
 Refusal begin_dpp(Lowering& lowering);

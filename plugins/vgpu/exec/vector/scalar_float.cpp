@@ -94,7 +94,7 @@ Refusal lower_scalar_float(const isa::Instruction& instruction, LoweringContext&
   in.encoding = isa::Encoding::kVop3;
   if (instruction.op == Op::s_cvt_hi_f32_f16) in.op_sel = 1;
   const bool compares = instruction.encoding == isa::Encoding::kSopc;
-  Lowering lowering{in, context, out, {}, 0, 0, base_aux(context), 0, 0, 0, 0, false};
+  Lowering lowering(in, context, out);
   uint32_t dst = 0;
   if (compares) {
     lowering.forced_dst = scalar_offset(kScalarTemporary + 8);
