@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/matrix_shape.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {
@@ -18,7 +20,7 @@ namespace flag = tables::flag;
 
 constexpr uint16_t kDpp8Code = 233, kDpp8FetchInactiveCode = 234;
 
-/// Codes of M0 and NULL on gfx11, which are those of NULL and M0 on gfx10.
+/// Codes of M0 and NULL on gfx11 and later, which are those of NULL and M0 on gfx10.
 constexpr unsigned kNullOfGfx11 = 124, kM0OfGfx11 = 125;
 
 /// Number of coordinates and gradients by DIM (gfx10 and later).
@@ -39,6 +41,7 @@ class Reader {
         fields_(tables::field_positions(family_, shape.encoding)),
         unified_(traits_.has_unified_vgprs),
         is_rdna_(family_ >= Family::kGfx10),
+        is_rdna3_(family_ >= Family::kGfx11),
         row_(row),
         shape_(shape),
         words_(words),
@@ -54,7 +57,15 @@ class Reader {
     return static_cast<unsigned>(bits_ >> low) & ((1u << width) - 1);
   }
   bool bit(unsigned at) const { return ((bits_ >> at) & 1) != 0; }
-  unsigned field(tables::Field of) const { return field(of.low, of.width); }
+  unsigned field(tables::Field of) const {
+    return of.low < 64 ? field(of.low, of.width) : words_[2] >> (of.low - 64) & ((1u << of.width) - 1);
+  }
+  int32_t signed_field(tables::Field of) const {
+    return static_cast<int32_t>(field(of) << (32u - of.width)) >> (32u - of.width);
+  }
+  /// Code of a group of scalar registers. Short fields lack the low bits.
+  unsigned group_code(tables::Field of) const { return field(of) << (of.width < 7 ? 7u - of.width : 0); }
+  void cache_policy();
   bool is_set(tables::Field of) const { return field(of) != 0; }
   bool has_short_registers() const;
 
@@ -102,8 +113,9 @@ class Reader {
   const Family family_;
   const Traits& traits_;
   const tables::FieldPositions& fields_;
-  const bool unified_;  // VGPRs and AGPRs are one file.
-  const bool is_rdna_;  // gfx10 and later
+  const bool unified_;   // VGPRs and AGPRs are one file.
+  const bool is_rdna_;   // gfx10 and later
+  const bool is_rdna3_;  // gfx11 and later
   const Row& row_;
   const Shape& shape_;
   const uint32_t* const words_;
@@ -137,7 +149,7 @@ bool Reader::vector(Operand& out, unsigned number, unsigned dwords, bool acc) {
 
 /// Groups of scalar registers are aligned to their size, at most to four. The hardware ignores lower bits.
 bool Reader::scalar(Operand& out, unsigned value, unsigned dwords) const {
-  if (family_ == Family::kGfx11 && (value == kNullOfGfx11 || value == kM0OfGfx11))
+  if (is_rdna3_ && (value == kNullOfGfx11 || value == kM0OfGfx11))
     value = value == kNullOfGfx11 ? code::kNull : code::kM0;
   const unsigned last_sgpr = is_rdna_ ? 105 : 101;
   const unsigned first_ttmp = family_ == Family::kGfx8 ? 112 : 108;
@@ -154,7 +166,7 @@ bool Reader::scalar(Operand& out, unsigned value, unsigned dwords) const {
   out.code = static_cast<uint16_t>(value);
   if (value >= code::kSharedBase && value <= code::kPopsExitingWaveId) return dwords <= 2;
   if (value >= code::kVccz && value <= code::kScc) return dwords <= 2;
-  if (value == code::kLdsDirect) return dwords == 1 && family_ != Family::kGfx11;
+  if (value == code::kLdsDirect) return dwords == 1 && !is_rdna3_;
   if (dwords == 1) return value >= 102 && value <= 127;
   if (dwords != 2) return false;
   return value == 102 || value == 104 || value == 106 || value == 108 || value == 110 ||
@@ -186,7 +198,9 @@ bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
   out.type = shape.type;
   unsigned dwords = shape.type == Type::kMask ? (target_.wave32 ? 1 : 2) : shape.dwords;
   const bool is_sum = shape_.has(flag::kWaveMatrix) && (&shape == &shape_.dst[0] || &shape == &shape_.src[2]);
-  if (is_sum && !target_.wave32) dwords /= 2;
+  const bool is_index = shape_.has(flag::kSparse) && &shape == &shape_.src[2];
+  const bool is_split = shape_.has(flag::kWaveMatrix) && shape_.has(flag::kSplit) && !is_index;
+  if ((is_sum || is_split) && !target_.wave32) dwords = std::max(1u, dwords / 2);
   switch (shape.file) {
     case File::kVector:
       return vector(out, field & 0xff, dwords);
@@ -255,8 +269,7 @@ bool Reader::implied() {
   for (size_t i = 0; i != 3; ++i) {
     if (shape_.src[i].file < File::kLiteral || shape_.src[i].file == File::kScalarDst) continue;
     if (!src(i, 0)) return false;
-    const bool has_halves =
-        shape_.has(flag::kTrue16) || (family_ == Family::kGfx11 && shape_.has(flag::kOpSelOfDst));
+    const bool has_halves = shape_.has(flag::kTrue16) || (is_rdna3_ && shape_.has(flag::kOpSelOfDst));
     if (shape_.src[i].file == File::kSameAsDst && has_halves && (out_.op_sel & 8) != 0)
       out_.op_sel = static_cast<uint8_t>(out_.op_sel | 1u << i);
   }
@@ -423,6 +436,10 @@ bool Reader::vop3p() {
   }
   out_.op_sel = static_cast<uint8_t>(field(11, 3));
   out_.op_sel_hi = static_cast<uint8_t>(field(59, 2) | field(14, 1) << 2);
+  if (shape_.has(flag::kSparse)) {
+    out_.index_key = std::exchange(out_.op_sel, uint8_t{0});
+    if (out_.index_key >= wave_matrix_shape(out_.op)->index_parts(target_.wave32 ? 32 : 64)) return false;
+  }
   out_.clamp = bit(15);
   const bool valid = dst(0, field(0, 8)) && first_source() &&
                      (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
@@ -450,7 +467,7 @@ bool Reader::dual(Operand& dst, Operand (&src)[3], const Shape& shape, unsigned 
 }
 
 bool Reader::vopd() {
-  const tables::Dual* const second = tables::dual(tables::dual_code(row_.value));
+  const tables::Dual* const second = tables::dual(family_, tables::dual_code(row_.value));
   if (second == nullptr || !target_.wave32) return false;
   if (shape_.dwords == 3) {
     out_.literal = words_[2];
@@ -466,6 +483,7 @@ bool Reader::vopd() {
 
 bool Reader::lds_direct() {
   out_.wait = static_cast<uint8_t>(field(16, 4));
+  out_.wait_source = static_cast<uint8_t>(field(23, 1));
   out_.attribute = static_cast<uint8_t>(field(10, 6));
   out_.channel = static_cast<uint8_t>(field(8, 2));
   return dst(0, field(0, 8));
@@ -505,9 +523,26 @@ void Reader::halve_compare_and_swap() {
   out_.vdst.type = out_.vdst.dwords == 1 ? Type::kB32 : Type::kB64;
 }
 
-bool Reader::smem() {
+void Reader::cache_policy() {
   out_.glc = is_set(fields_.glc);
+  out_.slc = is_set(fields_.slc);
   out_.dlc = is_set(fields_.dlc);
+  out_.scc = unified_ && is_set(fields_.scc);
+  out_.hint = static_cast<uint8_t>(field(fields_.hint));
+  out_.scope = static_cast<uint8_t>(field(fields_.scope));
+  if (!shape_.has(flag::kAtomic)) {
+    out_.glc |= out_.scope >= kScopeDevice;
+    return;
+  }
+  // The bit is fixed in forms of some atomics.
+  const tables::Field returns = fields_.hint.width != 0 ? fields_.hint : fields_.glc;
+  const uint64_t fixed = row_.value & shape_.mask & uint64_t{1} << returns.low;
+  if (fixed != 0 || (field(returns) & 1) != 0) out_.glc = true;
+  if (fields_.hint.width != 0 && out_.glc) out_.hint |= 1;
+}
+
+bool Reader::smem() {
+  cache_policy();
   const unsigned data = field(6, 7);
   const OperandShape& stored = shape_.src[1];
   const OperandShape& returned = shape_.dst[0];
@@ -522,18 +557,24 @@ bool Reader::smem() {
   } else if (!operand(out_.vdata, stored, data) || !operand(out_.vdst, returned, data)) {
     return false;
   }
-  if (shape_.src[0].file == File::kNone) return true;
+  const bool prefetches = shape_.has(flag::kPrefetch);
+  if (shape_.src[0].file == File::kNone && !prefetches) return true;
   if (!operand(out_.saddr, shape_.src[0], field(0, 6) << 1)) return false;
 
   const uint64_t bits = uint64_t{words_[0]} | uint64_t{words_[1]} << 32;
-  const auto immediate = static_cast<uint32_t>(bits >> 32) & 0x1fffff;
-  const auto signed_immediate = static_cast<int32_t>(immediate << 11) >> 11;
+  const unsigned unused = 32u - fields_.offset.width;
+  const auto immediate = static_cast<uint32_t>(bits >> 32) << unused >> unused;
+  const auto signed_immediate = static_cast<int32_t>(immediate << unused) >> unused;
   const unsigned high_register = static_cast<unsigned>(bits >> 57) & 0x7f;
   const OperandShape soffset{File::kScalar, Type::kB32, 1};
-  if (is_rdna_) {
-    const bool has_register = high_register != (family_ == Family::kGfx11 ? kNullOfGfx11 : code::kNull);
+  if (prefetches) {
     out_.offset = signed_immediate;
-    out_.offen = !has_register || signed_immediate != 0;
+    return operand(out_.soffset, soffset, high_register);
+  }
+  if (is_rdna_) {
+    const bool has_register = high_register != (is_rdna3_ ? kNullOfGfx11 : code::kNull);
+    out_.offset = signed_immediate;
+    out_.offen = !has_register || signed_immediate != 0 || family_ >= Family::kGfx12;
     return !has_register || operand(out_.soffset, soffset, high_register);
   }
   const bool has_immediate = ((bits >> 17) & 1) != 0;
@@ -571,33 +612,29 @@ bool Reader::ds() {
 }
 
 bool Reader::flat() {
-  const uint64_t always_glc = uint64_t{1} << fields_.glc.low;
-  out_.glc =
-      is_set(fields_.glc) || (shape_.has(flag::kAtomic) && (row_.value & shape_.mask & always_glc) != 0);
-  out_.slc = is_set(fields_.slc);
-  out_.dlc = is_set(fields_.dlc);
-  out_.scc = unified_ && is_set(fields_.scc);
+  cache_policy();
   out_.lds = shape_.has(flag::kLds);
   const bool acc = unified_ && bit(55);
   out_.nv = family_ == Family::kGfx9 && !unified_ && bit(55);
-  out_.offset = static_cast<int32_t>(field(fields_.offset));
-  if (out_.encoding != Encoding::kFlat) {
-    const unsigned unused = 32u - fields_.offset.width;
-    out_.offset = static_cast<int32_t>(static_cast<uint32_t>(out_.offset) << unused) >> unused;
-  }
-  // SADDR: one code means none; scratch of gfx10 has another one for no address, scratch of gfx11 a bit
-  // (SVE).
-  const unsigned none = !is_rdna_ ? 0x7f : family_ == Family::kGfx11 ? kNullOfGfx11 : code::kNull;
+  const bool has_operands = shape_.src[0].file != File::kNone || shape_.src[1].file != File::kNone ||
+                            shape_.dst[0].file != File::kNone || out_.lds;
+  if (!has_operands) return true;  // Cache control
+  const bool is_signed = out_.encoding != Encoding::kFlat || family_ >= Family::kGfx12;
+  out_.offset = is_signed ? signed_field(fields_.offset) : static_cast<int32_t>(field(fields_.offset));
+  // SADDR: one code means none; scratch of gfx10 has another one for no address, scratch of gfx11 and later a
+  // bit (SVE).
+  const unsigned none = !is_rdna_ ? 0x7f : is_rdna3_ ? kNullOfGfx11 : code::kNull;
   bool has_vaddr = shape_.src[0].file != File::kNone, has_saddr = false;
   if (out_.encoding != Encoding::kFlat) {
-    const unsigned saddr = static_cast<unsigned>(words_[1] >> 16) & 0x7f;
+    const unsigned saddr =
+        (fields_.saddr.low == 0 ? words_[0] : words_[1] >> (fields_.saddr.low - 32)) & 0x7f;
     const bool scratch = out_.encoding == Encoding::kScratch;
     has_saddr = saddr != none;
     if (scratch && family_ == Family::kGfx10 && saddr == 0x7f) {
       if (target_.minor < 3 && !out_.lds) return false;
       has_saddr = has_vaddr = false;
     }
-    if (scratch && family_ == Family::kGfx11) has_vaddr = (words_[1] >> 23 & 1) != 0;
+    if (scratch && is_rdna3_) has_vaddr = (words_[1] >> (family_ == Family::kGfx11 ? 23 : 17) & 1) != 0;
     if (has_saddr) {
       const unsigned dwords = scratch ? 1 : 2;
       const OperandShape shape{File::kScalar, dwords == 2 ? Type::kB64 : Type::kB32,
@@ -609,43 +646,40 @@ bool Reader::flat() {
   if (has_vaddr) {
     const unsigned dwords = out_.encoding == Encoding::kScratch || has_saddr ? 1 : 2;
     out_.vaddr.type = dwords == 2 ? Type::kB64 : Type::kB32;
-    if (!vector(out_.vaddr, field(32, 8), dwords)) return false;
+    if (!vector(out_.vaddr, field(fields_.vaddr), dwords)) return false;
   }
+  const unsigned divisor = shape_.has(flag::kSplit) && !target_.wave32 ? 2 : 1;
   const auto data = [&](Operand& out, const OperandShape& shape, unsigned number) {
     if (shape.file == File::kNone) return true;
     out.type = shape.type;
-    return vector(out, number, shape.dwords, acc);
+    return vector(out, number, shape.dwords / divisor, acc);
   };
-  if (!data(out_.vdata, shape_.src[1], field(40, 8))) return false;
-  return (shape_.has(flag::kAtomic) && !out_.glc) || data(out_.vdst, shape_.dst[0], field(56, 8));
+  if (!data(out_.vdata, shape_.src[1], field(fields_.vdata))) return false;
+  return (shape_.has(flag::kAtomic) && !out_.glc) || data(out_.vdst, shape_.dst[0], field(fields_.vdst));
 }
 
 /// The part that MUBUF and MTBUF share.
 bool Reader::buffer_address() {
-  out_.offset = static_cast<int32_t>(field(fields_.offset));
+  out_.offset =
+      family_ >= Family::kGfx12 ? signed_field(fields_.offset) : static_cast<int32_t>(field(fields_.offset));
   out_.offen = is_set(fields_.offen);
   out_.idxen = is_set(fields_.idxen);
-  out_.glc = is_set(fields_.glc);
-  out_.slc = is_set(fields_.slc);
-  out_.dlc = is_set(fields_.dlc);
-  out_.scc = unified_ && is_set(fields_.scc);
+  cache_policy();
   if (out_.offen || out_.idxen) {
     const unsigned dwords = out_.offen && out_.idxen ? 2 : 1;
     out_.vaddr.type = dwords == 2 ? Type::kB64 : Type::kB32;
-    const auto number = static_cast<unsigned>(words_[1]) & 0xff;
+    const auto number = words_[fields_.vaddr.low / 32] & 0xff;
     if (!vector(out_.vaddr, number, dwords)) return false;
   }
   out_.saddr.type = Type::kB128;
   out_.soffset.type = Type::kB32;
-  return scalar(out_.saddr, field(48, 5) << 2, 4) && source(out_.soffset, field(56, 8), 1);
+  return scalar(out_.saddr, group_code(fields_.srsrc), 4) && source(out_.soffset, field(fields_.soffset), 1);
 }
 
 bool Reader::mubuf() {
   const OperandShape& shape = shape_.src[1];
-  if (((shape_.live >> 56) & 0xff) == 0) {  // Cache control, without operands.
-    out_.glc = is_set(fields_.glc);
-    out_.slc = is_set(fields_.slc);
-    out_.scc = unified_ && is_set(fields_.scc);
+  if ((shape_.live >> fields_.soffset.low & 0x7f) == 0) {  // Cache control, without operands.
+    cache_policy();
     return true;
   }
   if (!buffer_address()) return false;
@@ -654,7 +688,8 @@ bool Reader::mubuf() {
   if (shape.file == File::kNone) return true;
   Operand data;
   data.type = shape.type;
-  if (!vector(data, field(40, 8), shape.dwords + (out_.tfe ? 1u : 0u), unified_ && bit(55))) return false;
+  if (!vector(data, field(fields_.vdata), shape.dwords + (out_.tfe ? 1u : 0u), unified_ && bit(55)))
+    return false;
   const bool atomic = shape_.has(flag::kAtomic);
   if (atomic || shape_.has(flag::kStore)) out_.vdata = data;
   if (atomic ? out_.glc : !shape_.has(flag::kStore)) out_.vdst = data;
@@ -672,43 +707,51 @@ bool Reader::mtbuf() {
   const OperandShape& shape = shape_.src[1];
   Operand& data = shape_.has(flag::kStore) ? out_.vdata : out_.vdst;
   data.type = shape.type;
-  return vector(data, field(40, 8), shape.dwords, unified_ && bit(55));
+  return vector(data, field(fields_.vdata), shape.dwords, unified_ && bit(55));
 }
 
 bool Reader::mimg() {
   out_.dmask = static_cast<uint8_t>(field(fields_.dmask));
   out_.unorm = is_set(fields_.unorm);
-  out_.glc = is_set(fields_.glc);
-  out_.dlc = is_set(fields_.dlc);
-  out_.scc = unified_ && is_set(fields_.scc);
+  cache_policy();
   out_.da = is_set(fields_.da);
   (family_ == Family::kGfx9 ? out_.a16 : out_.r128) = is_set(fields_.r128);
-  out_.tfe = !unified_ && is_set(fields_.tfe);
+  const bool has_sampler_fields = fields_.sampler_tfe.width != 0 && tables::has_sampler_fields(words_[0]);
+  out_.tfe = !unified_ && is_set(has_sampler_fields ? fields_.sampler_tfe : fields_.tfe);
   out_.lwe = is_set(fields_.lwe);
-  out_.slc = is_set(fields_.slc);
   out_.dim = static_cast<uint8_t>(field(fields_.dim));
   if (is_rdna_) out_.a16 = is_set(fields_.a16);
   out_.d16 = is_set(fields_.d16);
   const bool ray = shape_.has(flag::kRay);
   if (ray) out_.a16 = ((row_.value >> fields_.a16.low) & 1) != 0;
   out_.saddr.type = ray ? Type::kB128 : Type::kB256;
-  if (!scalar(out_.saddr, field(48, 5) << 2, ray ? 4 : 8)) return false;
+  if (!scalar(out_.saddr, group_code(fields_.srsrc), ray ? 4 : 8)) return false;
   if (shape_.has(flag::kSampler)) {
     out_.extra[0].type = Type::kB128;
-    if (!scalar(out_.extra[0], field(fields_.ssamp) << 2, 4)) return false;
+    if (!scalar(out_.extra[0], group_code(fields_.ssamp), 4)) return false;
   }
 
   Operand listed;  // The form in the table must always fit.
-  if (!vector(listed, field(40, 8), shape_.src[1].dwords) ||
-      (!shape_.has(flag::kNsa) && !vector(listed, field(32, 8), shape_.src[0].dwords)))
+  if (!vector(listed, field(fields_.vdata), shape_.src[1].dwords) ||
+      (!shape_.has(flag::kNsa) && !vector(listed, field(fields_.vaddr), shape_.src[0].dwords)))
     return false;
   size_image_registers();
   out_.vdst.type = Type::kB32;
-  if (!vector(out_.vdst, field(40, 8), out_.vdst.dwords, unified_ && bit(16))) return false;
+  if (!vector(out_.vdst, field(fields_.vdata), out_.vdst.dwords, unified_ && bit(16))) return false;
   if (shape_.has(flag::kStore | flag::kAtomic)) out_.vdata = out_.vdst;
   if (shape_.has(flag::kAtomic) ? !out_.glc : shape_.has(flag::kStore)) out_.vdst = Operand{};
   out_.vaddr.type = Type::kB32;
-  if (shape_.has(flag::kNsa)) {
+  if (shape_.has(flag::kNsa) && family_ >= Family::kGfx12) {
+    // Four addresses in the third dword; VIMAGE has a fifth. With VSAMPLE, the addresses from the fourth on
+    // are in consecutive registers.
+    const bool has_fifth = !has_sampler_fields;
+    for (size_t i = 0; i != 3; ++i) out_.nsa[i] = static_cast<uint8_t>(words_[2] >> (8 * (i + 1)));
+    if (has_fifth) out_.nsa[3] = static_cast<uint8_t>(words_[1] >> 24);
+    for (size_t i = has_fifth ? 4 : 3; i < out_.nsa_count; ++i) {
+      out_.nsa[i] = static_cast<uint8_t>(out_.nsa[i - 1] + 1);
+      if (out_.nsa[i] == 0) return false;
+    }
+  } else if (shape_.has(flag::kNsa)) {
     const size_t extra_dwords = family_ == Family::kGfx11 ? 1 : static_cast<size_t>(row_.value >> 1) & 3;
     if (next_ + extra_dwords > count_) {
       truncated_ = true;
@@ -723,7 +766,7 @@ bool Reader::mimg() {
     }
     next_ += extra_dwords;
   }
-  return vector(out_.vaddr, field(32, 8), out_.vaddr.dwords);
+  return vector(out_.vaddr, field(fields_.vaddr), out_.vaddr.dwords);
 }
 
 /// Sets the numbers of data and address registers: those that the modifiers require if such a form exists,
@@ -743,14 +786,14 @@ void Reader::size_image_registers() {
   const bool unpacked = family_ == Family::kGfx8 && target_.minor == 0;
   if (out_.d16 && !unpacked) data = (data + 1) / 2;
   if (out_.tfe) ++data;
-  const bool gfx11 = family_ == Family::kGfx11;
-  const uint32_t sizes = gfx11      ? image->data_gfx11
-                         : is_rdna_ ? image->data_gfx10
-                         : unified_ ? image->data_gfx90a
-                                    : image->data_gfx8;
+  const uint32_t sizes = family_ == Family::kGfx12 ? image->data_gfx12
+                         : is_rdna3_               ? image->data_gfx11
+                         : is_rdna_                ? image->data_gfx10
+                         : unified_                ? image->data_gfx90a
+                                                   : image->data_gfx8;
   if (((sizes >> data) & 1) == 0) return;
   if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // As LLVM does.
-  if (field(40, 8) + data > 256) return;
+  if (field(fields_.vdata) + data > 256) return;
 
   if (is_rdna_) {
     const ImageDimension& dimension = kImageDimensions[out_.dim];
@@ -759,13 +802,13 @@ void Reader::size_image_registers() {
     if (image->gradients)
       addresses += image->half_gradients ? (dimension.gradients / 2u + 1) & ~1u : dimension.gradients;
     if (nsa) {
-      const uint32_t existing = gfx11 ? image->nsa_addresses_gfx11 : image->nsa_addresses_gfx10;
-      if (gfx11 ? addresses > 12 : ((existing >> addresses) & 1) == 0 || addresses > listed) return;
+      const uint32_t existing = is_rdna3_ ? image->nsa_addresses_gfx11 : image->nsa_addresses_gfx10;
+      if (is_rdna3_ ? addresses > 12 : ((existing >> addresses) & 1) == 0 || addresses > listed) return;
       out_.nsa_count = static_cast<uint8_t>(addresses - 1);
     } else {
       if (addresses > 12) addresses = 16;
-      const uint32_t existing = gfx11 ? image->addresses_gfx11 : image->addresses_gfx10;
-      if (((existing >> addresses) & 1) == 0 || field(32, 8) + addresses > 256) return;
+      const uint32_t existing = is_rdna3_ ? image->addresses_gfx11 : image->addresses_gfx10;
+      if (((existing >> addresses) & 1) == 0 || field(fields_.vaddr) + addresses > 256) return;
       out_.vaddr.dwords = static_cast<uint8_t>(addresses);
     }
   }

@@ -169,7 +169,7 @@ TEST(IsaDecoder, ReportsKindOfError) {
   EXPECT_EQ(status(kVega10, {0xffffffff, 0xffffffff}), DecodeStatus::kIllegal);
   EXPECT_EQ(status(kNavi21, {0, 0}), DecodeStatus::kIllegal);
   EXPECT_EQ(status(kVega10, {0x020604d2}), DecodeStatus::kBadOperand);
-  EXPECT_EQ(status({12, 0, 0}, {0xbf810000}), DecodeStatus::kUnknownTarget);
+  EXPECT_EQ(status({13, 0, 0}, {0xbf810000}), DecodeStatus::kUnknownTarget);
   EXPECT_FALSE(reason(DecodeStatus::kIllegal).empty());
 }
 

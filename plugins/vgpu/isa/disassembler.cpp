@@ -73,6 +73,7 @@ class Writer {
   void image();
   void exp();
   void cache_policy();
+  void hint_and_scope();
   std::string_view suffix() const;
 
   const Target& target_;
@@ -93,7 +94,7 @@ std::string_view Writer::suffix() const {
     case LaneMode::kDpp:
     case LaneMode::kDpp8:
       if (shape_.dwords == 3) return "_e64_dpp";
-      if (in_.encoding == Encoding::kVopc && family_ == Family::kGfx11) return "";
+      if (in_.encoding == Encoding::kVopc && family_ >= Family::kGfx11) return "";
       return shape_.dst[0].file == File::kNone ? "" : "_dpp";
     case LaneMode::kNone:
       break;
@@ -120,6 +121,9 @@ void Writer::source(size_t i) {
   const bool absolute = ((in_.abs >> i) & 1) != 0, sign_extended = ((in_.sext >> i) & 1) != 0;
   Operand value = in_.src[i];
   if (shape_.has(flag::kMix)) value.type = shape_.src[i].type;
+  // LLVM prints the classes as a dword.
+  if (i == 1 && shape_.dwords == 3 && (in_.op == Op::v_cmp_class_f16 || in_.op == Op::v_cmpx_class_f16))
+    value.type = Type::kB32;
   const bool constant =
       value.code == code::kLiteral || (value.code >= code::kZero && value.code <= code::kInv2Pi &&
                                        (value.code <= 208 || value.code >= code::kHalf));
@@ -202,7 +206,7 @@ void Writer::dual_operation(const Operand& dst, const Operand (&src)[3], const S
 
 void Writer::dual() {
   dual_operation(in_.dst[0], in_.src, shape_);
-  const tables::Dual& second = *tables::dual(tables::dual_code(tables::rows()[in_.row].value));
+  const tables::Dual& second = *tables::dual(family_, tables::dual_code(tables::rows()[in_.row].value));
   text_ += " :: ";
   text_ += second.mnemonic;
   dual_operation(in_.second_dst, in_.second_src, tables::shapes()[second.shape]);
@@ -227,14 +231,23 @@ void Writer::vector_modifiers() {
   unsigned count = sources();
   const bool adds_to_dst = count != 0 && shape_.src[count - 1].file == File::kSameAsDst;
   if (adds_to_dst) --count;
-  if (in_.encoding == Encoding::kVop3p) {
+  if (in_.encoding == Encoding::kVop3p && shape_.has(flag::kSparse)) {
+    if (in_.index_key != 0) modifier(" index_key:", in_.index_key);
+    per_source(" neg_lo:", in_.neg, 0, 3);
+    per_source(" neg_hi:", in_.neg_hi, 0, 3);
+  } else if (in_.encoding == Encoding::kVop3p) {
     per_source(" op_sel:", in_.op_sel, 0, count);
-    if (!shape_.has(flag::kWaveMatrix) || (shape_.live >> 59 & 3) != 0)
+    if ((shape_.live >> 59 & 3) != 0)
       per_source(" op_sel_hi:", in_.op_sel_hi, shape_.has(flag::kPacked) ? 7 : 0, count);
     if (!shape_.has(flag::kMix)) {
       per_source(" neg_lo:", in_.neg, 0, count);
       per_source(" neg_hi:", in_.neg_hi, 0, count);
     }
+  } else if (shape_.has(flag::kByteSel)) {
+    // Of the source or of the destination.
+    const bool of_source = (shape_.live >> 11 & 1) != 0;
+    const unsigned byte = of_source ? (in_.op_sel & 1u) << 1 | (in_.op_sel >> 1 & 1u) : in_.op_sel >> 2 & 3u;
+    if (byte != 0) modifier(" byte_sel:", byte);
   } else if (shape_.has(flag::kOpSelOfTwo)) {
     per_source(" op_sel:", in_.op_sel, 0, 2);
   } else if (shape_.has(flag::kOpSel)) {
@@ -242,7 +255,7 @@ void Writer::vector_modifiers() {
     // v_cvt_sr has a bit of the destination's byte in the place of a third source.
     if (((shape_.live >> 13) & 1) != 0) count = 3;
     const unsigned low = in_.op_sel & ((1u << count) - 1);
-    if (adds_to_dst && family_ == Family::kGfx11) ++count;
+    if (adds_to_dst && family_ >= Family::kGfx11 && !shape_.has(flag::kOldDst)) ++count;
     const unsigned top = destination ? (in_.op_sel >> 3 & 1u) << count : 0;
     per_source(" op_sel:", low | top, 0, count + (destination ? 1 : 0));
   }
@@ -381,7 +394,40 @@ void Writer::scalar() {
   immediate();
 }
 
+/// Prints the temporal hint, whose names depend on the kind of access, and the scope.
+void Writer::hint_and_scope() {
+  constexpr std::string_view kScopes[] = {"", " scope:SCOPE_SE", " scope:SCOPE_DEV", " scope:SCOPE_SYS"};
+  constexpr unsigned kCascade = 4, kBypass = 3, kSystem = 3;
+  const unsigned hint = in_.hint;
+  if (hint != 0 && shape_.has(flag::kAtomic)) {
+    text_ += " th:TH_ATOMIC_";
+    if ((hint & kCascade) != 0 && in_.scope >= 2) {
+      text_ += (hint & 2) != 0 ? "CASCADE_NT" : "CASCADE_RT";
+    } else if ((hint & kCascade) != 0) {
+      append_hex(text_, hint);
+    } else {
+      constexpr std::string_view kHints[] = {"", "RETURN", "NT", "NT_RETURN"};
+      text_ += kHints[hint];
+    }
+  } else if (hint != 0) {
+    const bool is_store = shape_.has(flag::kStore);
+    constexpr std::string_view kHints[] = {"", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
+    text_ += " th:";
+    if (hint == 7 && !is_store) {
+      append_hex(text_, hint);
+    } else {
+      text_ += is_store ? "TH_STORE_" : "TH_LOAD_";
+      text_ += hint != kBypass ? kHints[hint] : in_.scope == kSystem ? "BYPASS" : is_store ? "RT_WB" : "LU";
+    }
+  }
+  text_ += kScopes[in_.scope & 3];
+}
+
 void Writer::cache_policy() {
+  if (family_ >= Family::kGfx12) {
+    hint_and_scope();
+    return;
+  }
   const bool has_scopes = traits_of(target_).has_cache_scopes;
   modifier(in_.glc, has_scopes && in_.encoding != Encoding::kSmem ? " sc0" : " glc");
   modifier(in_.slc, has_scopes ? " nt" : " slc");
@@ -390,6 +436,15 @@ void Writer::cache_policy() {
 }
 
 void Writer::smem() {
+  if (shape_.has(flag::kPrefetch)) {
+    operand_if(in_.saddr);
+    separate();
+    append_hex(text_, in_.offset);
+    operand(in_.soffset);
+    separate();
+    append_number(text_, in_.simm16);
+    return;
+  }
   if (shape_.has(flag::kImmediateData)) {
     separate();
     append_constant(text_, in_.simm16);
@@ -402,7 +457,7 @@ void Writer::smem() {
   if (in_.soffset.exists()) append_operand(text_, target_, in_.soffset, 0);
   const bool both = in_.soffset.exists() && in_.offen;
   if (both) text_ += " offset:";
-  if (!in_.soffset.exists() && in_.offset == 0 && target_.family() >= Family::kGfx10) {
+  if (!in_.soffset.exists() && in_.offset == 0 && (family_ == Family::kGfx10 || family_ == Family::kGfx11)) {
     text_ += "null";  // The bits also mean an offset of 0; LLVM prints null.
   } else if (both || !in_.soffset.exists()) {
     append_hex(text_, in_.offset);
@@ -431,6 +486,10 @@ void Writer::ds() {
 }
 
 void Writer::flat() {
+  if (!in_.vdst.exists() && !in_.vdata.exists() && !in_.vaddr.exists() && !in_.lds) {
+    cache_policy();
+    return;
+  }
   operand_if(in_.vdst);
   const bool scratch = in_.encoding == Encoding::kScratch;
   if (in_.vaddr.exists()) {
@@ -478,7 +537,7 @@ void Writer::buffer() {
 
 void Writer::image() {
   operand(in_.vdst.exists() ? in_.vdst : in_.vdata);
-  if (shape_.has(flag::kNsa) && shape_.has(flag::kRay) && family_ == Family::kGfx11) {
+  if (shape_.has(flag::kNsa) && shape_.has(flag::kRay) && family_ >= Family::kGfx11) {
     // The node, the ray's extent, origin, direction and inverse direction (A16: both directions).
     const bool wide_node = in_.op == Op::image_bvh64_intersect_ray;
     const uint8_t sizes[] = {static_cast<uint8_t>(wide_node ? 2 : 1), 1, 3, 3, 3};
@@ -489,15 +548,19 @@ void Writer::image() {
       append_operand(text_, target_, vector_group(number, sizes[i]), 0);
     }
     text_ += ']';
-  } else if (shape_.has(flag::kNsa)) {
+  } else if (shape_.has(flag::kNsa) && (in_.nsa_count != 0 || family_ != Family::kGfx12)) {
     separate();
     text_ += '[';
     append_operand(text_, target_, in_.vaddr, 0);
-    const bool has_group = family_ == Family::kGfx11 && in_.nsa_count > 4;
-    for (unsigned i = 0; i != (has_group ? 3u : in_.nsa_count); ++i) modifier(", v", in_.nsa[i]);
+    // The last addresses of some forms are consecutive registers. gfx12 has three before them, gfx11 four.
+    const bool has_sampler =
+        family_ == Family::kGfx12 && tables::has_sampler_fields(tables::rows()[in_.row].value);
+    const unsigned single = family_ != Family::kGfx12 ? 3 : has_sampler ? 2 : 4;
+    const bool has_group = family_ >= Family::kGfx11 && in_.nsa_count > single + 1;
+    for (unsigned i = 0; i != (has_group ? single : in_.nsa_count); ++i) modifier(", v", in_.nsa[i]);
     if (has_group) {
       text_ += ", ";
-      append_operand(text_, target_, vector_group(in_.nsa[3], in_.nsa_count - 3u), 0);
+      append_operand(text_, target_, vector_group(in_.nsa[single], in_.nsa_count - single), 0);
     }
     text_ += ']';
   } else {
@@ -602,7 +665,12 @@ std::string Writer::write() {
         text_ += '.';
         text_ += "xyzw"[in_.channel & 3];
       }
-      modifier(" wait_vdst:", in_.wait);
+      if (family_ >= Family::kGfx12) {
+        modifier(" wait_va_vdst:", in_.wait);
+        modifier(" wait_vm_vsrc:", in_.wait_source);
+      } else {
+        modifier(" wait_vdst:", in_.wait);
+      }
       break;
   }
   return std::move(text_);

@@ -11,6 +11,7 @@
 #include <bitset>
 #include <cstdint>
 
+#include "plugins/vgpu/isa/implicit_effects.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
@@ -49,11 +50,12 @@ struct Effects {
   LaneUse lanes = LaneUse::kNone;
   bool writes_inactive_lanes = false;  ///< v_writelane: writes the selected lane whatever EXEC is.
   bool changes_mode = false;           ///< MODE may change, which affects later instructions.
-  bool goes_elsewhere = false;         ///< Control may continue elsewhere: branches, calls, program ends.
+  Flow flow = Flow::kNext;             ///< Where control continues.
 };
 
 /// Returns the effects of an instruction decoded for `target`, in a wave of `wave_size` lanes (32 or 64).
-/// v_movrel may access all VGPRs, s_movrel and instructions with lacks_registers may access all registers.
+/// v_movrel may access all VGPRs. s_movrel, forks, traps and instructions with lacks_registers may access all
+/// registers.
 /// While GPR_IDX_EN is set (gfx8, gfx9), vector instructions access other registers than they name; callers
 /// track that by changes_mode.
 Effects effects_of(const Instruction& instruction, const Target& target, unsigned wave_size);

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/hardware_register.hpp"
 #include "plugins/vgpu/isa/image_shape.hpp"
 #include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
@@ -124,6 +125,31 @@ std::string_view approximation(Op op) {
                : "filters round once";
   }
   return {};
+}
+
+std::string_view approximation(const Instruction& instruction) {
+  constexpr uint32_t kDebugAndExceptions = 0x3ffu << 11;  // MODE.DEBUG_EN and MODE.EXCP_EN
+  const std::string_view text = approximation(instruction.op);
+  const RegisterField field = register_field(instruction);
+  bool is_exact = false;
+  switch (instruction.op) {
+    case Op::s_setreg_b32:
+    case Op::s_setreg_imm32_b32:
+      is_exact = field.id == hwreg::kFlatScratchLo || field.id == hwreg::kFlatScratchHi ||
+                 (field.id == hwreg::kMode && (field.mask << field.shift & kDebugAndExceptions) == 0);
+      break;
+    case Op::s_getreg_b32:
+      is_exact = field.id == hwreg::kMode || field.id == hwreg::kGprAlloc || field.id == hwreg::kLdsAlloc ||
+                 field.id == hwreg::kShMemBases;
+      break;
+    case Op::s_sendmsg:
+    case Op::s_sendmsghalt:
+      is_exact = true;  // Other messages are not executed.
+      break;
+    default:
+      break;
+  }
+  return is_exact ? std::string_view() : text;
 }
 
 std::vector<OperationFidelity> operation_fidelity(std::span<const Target> targets, const Refusal& refusal) {

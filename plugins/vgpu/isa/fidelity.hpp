@@ -44,6 +44,8 @@ Domain domain_of(Op op);
 
 /// Returns how the execution of an operation deviates; empty if it is exact.
 std::string_view approximation(Op op);
+/// The same for an instruction, whose operands may exclude what is not exact.
+std::string_view approximation(const Instruction& instruction);
 
 /// Makes an instruction of a row of the tables as `target` decodes it, with register operands and without
 /// modifiers. Returns false if the target does not have it.

@@ -31,7 +31,8 @@ TEST(IsaFidelity, CoversAllOperationsAndGenerations) {
   ASSERT_EQ(rows.size(), kOpCount - 1);
   for (const OperationFidelity& row : rows) {
     EXPECT_NE(row.fidelity, Fidelity::kAbsent) << name(row.op);
-    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10, Family::kGfx11}) {
+    for (const Family family :
+         {Family::kGfx8, Family::kGfx9, Family::kGfx10, Family::kGfx11, Family::kGfx12}) {
       const bool has = ((row.generations >> static_cast<unsigned>(family)) & 1) != 0;
       EXPECT_EQ(has, exists_on(row.op, family)) << name(row.op);
     }
@@ -54,6 +55,24 @@ TEST(IsaFidelity, NotesRejectedForms) {
   EXPECT_EQ(row_of(rows, Op::s_barrier).note, "no barriers");
   EXPECT_EQ(row_of(rows, Op::v_add_f32).fidelity, Fidelity::kApproximate);
   EXPECT_EQ(row_of(rows, Op::v_add_f32).note, "not supported as VOP2 DPP on gfx801: no DPP");
+}
+
+TEST(IsaFidelity, OperandsExcludeApproximations) {
+  const auto set_register = [](uint32_t id, uint32_t shift, uint32_t bits) {
+    Instruction instruction;
+    instruction.op = Op::s_setreg_b32;
+    instruction.simm16 = static_cast<uint16_t>(id | shift << 6 | (bits - 1) << 11);
+    return approximation(instruction);
+  };
+  EXPECT_EQ(set_register(1, 0, 8), "") << "rounding and denormals";
+  EXPECT_NE(set_register(1, 0, 32), "");
+  EXPECT_NE(set_register(1, 12, 1), "");
+  EXPECT_EQ(set_register(20, 0, 32), "") << "FLAT_SCRATCH";
+  Instruction instruction;
+  instruction.op = Op::v_rcp_f32;
+  EXPECT_NE(approximation(instruction), "");
+  instruction.op = Op::v_add_f32;
+  EXPECT_EQ(approximation(instruction), "");
 }
 
 TEST(IsaFidelity, OmitsOperationsOfOtherTargets) {

@@ -4,14 +4,15 @@
   llvm-tblgen-19 -I llvm/include -I llvm/lib/Target/AMDGPU llvm/lib/Target/AMDGPU/AMDGPU.td --dump-json > amdgpu.json
   generate_tables.py amdgpu.json
 
-writes chips.inc (chips and their families), op.inc (operations), memory_shapes.inc (transfers of memory operations), image_shapes.inc (addresses and sizes of
+writes chips.inc (chips and their families), op.inc (operations), implicit_effects.inc (registers that no operand names,
+and the flow of control), memory_shapes.inc (transfers of memory operations), image_shapes.inc (addresses and sizes of
 image operations), field_positions.inc (fields of memory instructions), instruction_shapes.inc (encodings and operands),
 instructions.inc (one line for each instruction, encoding and generation) and dual_operations.inc (second operations of
 VOPD). They are checked in, so that a build needs neither LLVM nor this program.
 
 An instruction shape is an encoding with its fixed bits, the bits of its fields, and its operands. An instruction is a
 shape with the values of the fixed bits, and the chips that have it. Fields of arithmetic have the same positions in all
-generations; decoder.cpp has them.
+generations, and other ones in each form of an encoding (SDWA, DPP, op_sel): decoder.cpp has them, one reader a form.
 """
 import collections
 import json
@@ -25,22 +26,28 @@ CHIPS = ["gfx801", "gfx802", "gfx803", "gfx805", "gfx810",
          "gfx1010", "gfx1011", "gfx1012", "gfx1013",
          "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036",
          "gfx942",
-         "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151"]
-FAMILIES = ["gfx8", "gfx9", "gfx10", "gfx11"]
-OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10", "gfx11": "gfx11"}  # The family whose opcodes a family has.
+         "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151",
+         "gfx1200", "gfx1201"]
+FAMILIES = ["gfx8", "gfx9", "gfx10", "gfx11", "gfx12"]
+# The family whose opcodes a family has.
+OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10", "gfx11": "gfx11", "gfx12": "gfx12"}
 # LLVM's decoder tables, in the order of its search; the last ones serve all chips of a family.
 NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX940", "GFX8", "GFX9", "GFX10", "GFX11_FAKE16",
-              "GFX11"}
+              "GFX11", "GFX12_FAKE16", "GFX12"}
 KINDS = ["SDWA", "DPP", "VOP3P", "VOP3", "VOP1", "VOP2", "VOPC", "VINTRP", "SOP1", "SOP2", "SOPC", "SOPK", "SOPP",
-         "SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"]
-OPCODE_ORDER = ["gfx8", "gfx10", "gfx11"]
+         "SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "VIMAGE", "VSAMPLE", "EXP"]
+IMAGES = {"MIMG", "VIMAGE", "VSAMPLE"}
+OPCODE_ORDER = ["gfx8", "gfx10", "gfx11", "gfx12"]
 # gfx11's names of operations that gfx10 has with swapped operands: decoder and disassembler swap them.
 SWAPPED = {"ds_cmpstore": "ds_cmpst"}
 # Loads to LDS have a modifier before gfx11.
 LOADS_TO_LDS = {"buffer_load_lds_b32": "buffer_load_dword", "buffer_load_lds_format_x": "buffer_load_format_x",
                 "buffer_load_lds_i8": "buffer_load_sbyte", "buffer_load_lds_u8": "buffer_load_ubyte",
                 "buffer_load_lds_i16": "buffer_load_sshort", "buffer_load_lds_u16": "buffer_load_ushort"}
-MEMORY = {"SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"}
+SEGMENT = {"gfx11": 16, "gfx12": 24}  # The bit of SEG of FLAT instructions; 14 in other families.
+# gfx12's names of atomics that earlier chips have for other operands.
+RENAMED_ATOMICS = {"image_atomic_min_flt": "image_atomic_fmin", "image_atomic_max_flt": "image_atomic_fmax"}
+MEMORY = {"SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "EXP"} | IMAGES
 
 # Names with two meanings: the pseudo instruction's name and the operation's. The plain name is that of gfx9 and later,
 # which keeps the destination's upper half and has op_sel; the legacy operation clears the half.
@@ -50,6 +57,10 @@ for base in ["mad_f16", "mad_u16", "mad_i16", "fma_f16", "div_fixup_f16", "inter
     RENAMED[f"v_{base}"] = f"v_{stem}_legacy_{type_}"
     RENAMED[f"v_{base}_gfx9"] = f"v_{base}"
 RENAMED["v_interp_p1_f32_16bank"] = "v_interp_p1_f32"  # The same operation on chips with 16 LDS banks.
+for base in ["param", "direct"]:
+    RENAMED[f"ds_{base}_load"] = f"lds_{base}_load"
+for base in ["min", "max"]:  # gfx12 has no other minimum and maximum of doubles with this meaning.
+    RENAMED[f"v_{base}_num_f64"] = f"v_{base}_f64"
 
 
 class Dump:
@@ -97,8 +108,8 @@ class Dump:
         for name in sorted(self.records["!instanceof"]["Instruction"]):
             record = self.records[name]
             if record["isPseudo"] or record["isCodeGenOnly"] or record["isAsmParserOnly"] or \
-                    record["DecoderNamespace"] not in NAMESPACES:
-                continue
+                    record["DecoderNamespace"] not in NAMESPACES or re.search("_gfx12_format$|_M0_gfx12$", name):
+                continue  # Second forms of gfx12: buffer instructions that ignore the format, barriers in M0.
             chips = (1 << len(CHIPS)) - 1
             for predicate in record["Predicates"]:
                 if predicate["def"] == "UseRealTrue16Insts" and name.startswith("V_MOV_B16_"):
@@ -109,14 +120,20 @@ class Dump:
 
 
 def kind_of(record):
-    for kind in ("VOPD", "LDSDIR"):
-        if any(base.startswith(kind) for base in record["!superclasses"]):
+    for base, kind in (("VOPD", "VOPD"), ("LDSDIR", "LDSDIR"), ("VDSDIR", "LDSDIR")):
+        if any(name.startswith(base) for name in record["!superclasses"]):
             return kind
     return next(kind for kind in KINDS if record[kind] == 1)
 
 
 def mnemonic_of(record):
     return re.sub("_e32$", "", re.match(r"[a-z0-9_]+", record["AsmString"]).group(0))
+
+
+def renames_memory(chips):
+    """Whether the chips are of RDNA 3 or later, which renamed memory operations, has halves of registers as operands,
+    and DPP in VOP3."""
+    return opcodes_of(chips) in ("gfx11", "gfx12")
 
 
 def names_lds(text):
@@ -132,7 +149,7 @@ def moves_lds(text):
 def operation_of_pseudo(name):
     name = name.lower()
     while True:
-        stripped = re.sub(r"_(e32|e64|sdwa|dpp|dpp8|vgprcd|mac|nosdst|opsel|t16|fake16|twoaddr|w32)$", "", name)
+        stripped = re.sub(r"_(e32|e64|sdwa|dpp|dpp8|vgprcd|mac|nosdst|op_?sel|t16|fake16|twoaddr|w32|pseudo|gfx12)$", "", name)
         if stripped == name:
             return RENAMED.get(name, name)
         name = stripped
@@ -153,16 +170,23 @@ def name_operations(instructions):
             for new, old in SWAPPED.items():
                 mnemonic = mnemonic.replace(new, old)
             mnemonic = LOADS_TO_LDS.get(mnemonic, mnemonic)
-            pseudo = re.sub("_gfx9$", "", record["PseudoInstr"].lower()) if record.get("PseudoInstr") else mnemonic
-            if opcodes_of(chips) == "gfx11":
-                mnemonic = before.get(pseudo, mnemonic)
+            if record.get("PseudoInstr"):
+                pseudo = re.sub("_gfx9$|_vbuffer|_w32|_w64", "", record["PseudoInstr"].lower())
+            elif kind_of(record) in IMAGES:
+                pseudo = record["BaseOpcode"]["def"].lower()
             else:
-                before[pseudo] = mnemonic
+                pseudo = mnemonic
+            pseudo = RENAMED_ATOMICS.get(pseudo, pseudo)
+            if renames_memory(chips):
+                mnemonic = before.get(pseudo, mnemonic)
+            before[pseudo] = mnemonic
             operations[name] = mnemonic
         elif kind_of(record) == "VOPD":
             operations[name] = operation_of_pseudo("v_" + re.match(r"V_DUAL_(.*)_X_", name)[1])
         elif record.get("PseudoInstr"):
             operations[name] = operation_of_pseudo(record["PseudoInstr"])
+            if opcodes_of(chips) == "gfx12" and re.match("v_cvt_.*(fp8|bf8)", operations[name]):
+                operations[name] += "_ocp"  # Bytes of the Open Compute Project; those of gfx942 have no infinities.
             for family in families_of(chips):
                 learned[family, mnemonic_of(record)] = operations[name]
     for name, record, chips in instructions:
@@ -175,14 +199,14 @@ def class_of(record, pseudo):
     """Returns the OpClass. LLVM has no bit for v_accvgpr_mov, which is recognized by its source, an AGPR."""
     kind = kind_of(record)
     memory = {"SMRD": "kScalarMemory", "DS": "kGlobalSync" if record["GWS"] == 1 else "kDataShare", "EXP": "kExport",
-              "FLAT": "kVectorMemory", "MUBUF": "kVectorMemory", "MTBUF": "kVectorMemory", "MIMG": "kImage"}
+              "FLAT": "kVectorMemory", "MUBUF": "kVectorMemory", "MTBUF": "kVectorMemory"} | {kind: "kImage" for kind in IMAGES}
     if kind in memory:
         return memory[kind]
     if kind.startswith("SOP"):
         return "kScalar"
     if kind in ("VINTRP", "LDSDIR") or "$attr" in record["AsmString"] or "$waitexp" in record["AsmString"]:
         return "kInterpolation"
-    if pseudo.get("IsMAI") == 1 or "_wmma_" in record["AsmString"] or any(a[0]["def"].startswith("ARegSrc") for a in record["InOperandList"]["args"]):
+    if pseudo.get("IsMAI") == 1 or re.search("_(wmma|swmmac)_", record["AsmString"]) or any(a[0]["def"].startswith("ARegSrc") for a in record["InOperandList"]["args"]):
         return "kMatrix"
     return "kTranscendental" if record.get("TRANS") == 1 else "kVector"
 
@@ -214,7 +238,7 @@ def write_operations(folder, dump, instructions, operations):
         classes[operations[name]].add(class_of(record, pseudos.get(record.get("PseudoInstr"), record)))
         for family in families_of(chips) if kind_of(record) != "VOPD" else ():
             names[operations[name]].add((family, mnemonic_of(record)))
-    lines = ["// Generated by generate_tables.py. RIGEL_OP(name, bit 0: gfx8, 1: gfx9, 2: gfx10, 3: gfx11, class)"]
+    lines = ["// Generated by generate_tables.py. RIGEL_OP(name, bit n: family n, class)"]
     for op in sorted(families):
         bits = sum(1 << FAMILIES.index(family) for family in families[op])
         other = collections.defaultdict(list)
@@ -227,6 +251,78 @@ def write_operations(folder, dump, instructions, operations):
         (class_,) = classes[op]
         lines.append(f"RIGEL_OP({op}, {bits}, {class_})" + (f"  // {note}" if note else ""))
     (folder / "op.inc").write_text("\n".join(lines) + "\n")
+
+
+# What the description lacks or has otherwise: flow of control, flags to add, flags to remove.
+ANY = "kAnyRegister"
+IMPLICIT = {
+    # Its lanes continue one after the other: the stack of the waiting ones is in SGPRs. Not described.
+    "s_cbranch_g_fork": ("kFork", {ANY}, set()), "s_cbranch_i_fork": ("kFork", {ANY}, set()),
+    "s_cbranch_join": ("kFork", {ANY}, set()),
+    # Described as ordinary branches.
+    "s_subvector_loop_begin": ("kFork", {ANY}, set()), "s_subvector_loop_end": ("kFork", {ANY}, set()),
+    # Returns from a trap handler are not described. A trap handler may change any register.
+    "s_rfe_b64": ("kJump", {ANY, "kWritesMode"}, set()), "s_rfe_restore_b64": ("kJump", {ANY, "kWritesMode"}, set()),
+    "s_trap": ("kInterruptible", {ANY}, set()), "s_setkill": ("kInterruptible", set(), set()),
+    # The code that follows may have been replaced.
+    "s_icache_inv": ("kInterruptible", set(), set()),
+    # M0 selects the register.
+    **{f"s_{op}": (None, {ANY}, set()) for op in ("movrels_b32", "movrels_b64", "movreld_b32", "movreld_b64",
+                                                  "movrelsd_2_b32")},
+    # The mode bits in M0 are replaced, its index stays; and the reverse.
+    "s_set_gpr_idx_mode": (None, {"kReadsM0"}, set()), "s_set_gpr_idx_idx": (None, set(), {"kWritesMode"}),
+    "s_setvskip": (None, {"kWritesMode"}, {"kWritesScc"}),  # Described as a comparison.
+    "s_quadmask_b32": (None, {"kWritesScc"}, set()), "s_quadmask_b64": (None, {"kWritesScc"}, set()),  # Not described.
+    # MSG_GET_DOORBELL returns its result in EXEC.
+    "s_sendmsg": (None, {"kWritesExec"}, set()), "s_sendmsghalt": (None, {"kWritesExec"}, set()),
+    # Described with and without EXEC, the wrong way round.
+    "v_nop": (None, {"kIgnoresExec"}, set()), "v_clrexcp": (None, {"kIgnoresExec"}, set()),
+    "v_movrelsd_2_b32": (None, set(), {"kIgnoresExec"}), "v_swaprel_b32": (None, set(), {"kIgnoresExec"}),
+}
+LOGIC = re.compile("s_(mov|not|and|or|xor|nand|nor|xnor|andn1|andn2|orn1|orn2)(_saveexec|_wrexec)?_b(32|64)$")
+
+
+def flow_of(record):
+    if record["isReturn"]:
+        return "kEnd"
+    if record["isCall"]:
+        return "kCall"
+    if record.get("isIndirectBranch"):
+        return "kJump"
+    if record["isBranch"]:
+        return "kBranch" if record["isBarrier"] else "kConditional"
+    return "kNext"
+
+
+def write_implicit_effects(folder, dump, instructions, operations):
+    """Writes what arithmetic operations do in all their forms, except with operands."""
+    pseudos = pseudo_instructions(dump)
+    flags, flows = {}, collections.defaultdict(set)
+    for name, record, chips in instructions:
+        kind = kind_of(record)
+        if kind in MEMORY or kind in ("VOPD", "LDSDIR", "VINTRP"):
+            continue
+        op, described = operations[name], pseudos.get(record.get("PseudoInstr"), record)
+        registers = {(verb, r["def"].capitalize()) for verb, field in (("Reads", "Uses"), ("Writes", "Defs"))
+                     for r in record[field]}
+        have = {f"k{verb}{register}" for verb, register in registers} - {"kReadsMode"}
+        if not kind.startswith("SOP"):
+            have = have & {"kReadsVcc", "kReadsM0"} | ({"kIgnoresExec"} if "kReadsExec" not in have else set())
+        flags[op] = flags.get(op, have) & have
+        flows[op].add(flow_of(described))
+    text = ["// Generated by generate_tables.py. RIGEL_IMPLICIT(operation, flow of control, function of mask bits, flags)"]
+    for op in sorted(flags):
+        (flow,) = flows[op]
+        replaced, added, removed = IMPLICIT.get(op, (None, set(), set()))
+        have = flags[op] - removed | added
+        logic = LOGIC.match(op)
+        if logic and logic[2] == "_wrexec":
+            have.add("kReturnsNewExec")
+        columns = [replaced or flow, f"k{logic[1].capitalize()}" if logic else "kNone",
+                   " | ".join(f"implicit::{flag}" for flag in sorted(have)) or "0"]
+        if columns != ["kNext", "kNone", "0"]:
+            text.append(f"RIGEL_IMPLICIT({op}, {', '.join(columns)})")
+    (folder / "implicit_effects.inc").write_text("\n".join(text) + "\n")
 
 
 # Fields of the description without an operand.
@@ -288,6 +384,8 @@ class Operands:
         elif "RegisterOperand" in record["!superclasses"]:
             register_class = record["RegClass"]["def"]
             immediate = re.match(r"OPERAND_REG_(IMM|INLINE_C|INLINE_AC)_(.*)", record["OperandType"])
+        elif name == "SplitBarrier":
+            return "kSource", "kI32", 1
         else:
             return None
         method = record.get("DecoderMethod", "")
@@ -356,6 +454,7 @@ class Row:
         if self.kind in ("SDWA", "DPP"):
             self.flags.add({"SDWA": "kSdwa", "DPP": "kDpp8" if "dpp8" in text else "kDpp"}[self.kind])
         if self.kind in MEMORY:
+            self._free_addresses()
             self._slots_memory(record, text)
         elif self.kind == "VOPD":
             self.flags.add("kNoSuffix")
@@ -372,6 +471,15 @@ class Row:
             self._scalar_floats()
         self.encoding = self._encoding()
 
+    def _free_addresses(self):
+        """gfx12: the form of a buffer instruction may have any format, and that of an image instruction all addresses."""
+        if opcodes_of(self.chips) != "gfx12":
+            return
+        free = 0x7f << 55 if self.kind == "MUBUF" else 0xff << 56 if self.kind == "VIMAGE" else 0
+        self.mask &= ~free
+        self.value &= ~free
+        self.live |= free if self.kind == "VIMAGE" else 0
+
     def _scalar_floats(self):
         """Types of the scalar floating-point operations, which the description has as dwords."""
         words = self.op.split("_")
@@ -386,14 +494,14 @@ class Row:
     def _true16(self, record, text):
         """gfx11 and later: 16-bit operands are halves of registers, in VOP1, VOP2 and VOPC by the top bit of the register's
         number, otherwise by op_sel. LLVM 19 describes forms without halves, too."""
-        if opcodes_of(self.chips) != "gfx11" or self.kind.startswith("SOP"):
+        if not renames_memory(self.chips) or self.kind.startswith("SOP"):
             return
         if self.op.endswith("class_f16") and self.kind == "VOP3":  # The classes are a dword, as in LLVM.
             self.slots["src1"] = (self.slots["src1"][0], "kB32", 1)
         if self.kind == "DPP" and self.dwords == 2:  # Sign modifiers of integers, which do not exist.
             self.live &= ~{"v_mov_b16": 15 << 52, "v_ldexp_f16": 3 << 54}.get(self.op, 0)
         short = {slot: operand for slot, operand in self.slots.items()
-                 if re.match("k[BFIU]16$", operand[1]) and operand[0] in ("kVector", "kVectorSource", "kSource")}
+                 if re.match("k[BFIU]16$", operand[1]) and operand[2] == 1 and operand[0] in ("kVector", "kVectorSource", "kSource")}
         is_long = self.value >> 26 & 63 in (0x35, 0x33)
         if not is_long:
             low = {"dst0": "vdst"}
@@ -446,6 +554,8 @@ class Row:
         for i in range(3):
             if f"src{i}" in ins and f"src{i}" in self.named:
                 self.slots[f"src{i}"] = self.named[f"src{i}"]
+        if self.op == "s_get_barrier_state":
+            self.slots["dst0"] = ("kScalar", "kB32", 1)
         if self.op.startswith("s_sendmsg_rtn"):  # The message's number is in the source's field.
             self.slots.pop("src0", None)
         if self.kind == "VINTRP" and "vsrc" in self.named:
@@ -462,6 +572,8 @@ class Row:
         if re.search(r"\$vdst = \$src1", constraints):
             self.slots["src1"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if "$vdst = $vdst_in" in constraints and "src2" not in self.slots:
+            if renames_memory(self.chips) and "$op_sel" in text:
+                self.flags.add("kOldDst")
             self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if re.search(r"\$sdst = \$src0", constraints):
             self.slots["src0"] = ("kSameAsDst",) + self.slots["dst0"][1:]
@@ -485,6 +597,8 @@ class Row:
                 self.live &= ~(self.layout.fields[field + "_modifiers"] & ~keep)
         if record.get("IsSingle") == 1 or record["VOP3P"] == 1 or re.match(r"[a-z0-9_]+ \$vdst", text):
             self.flags.add("kNoSuffix")
+        if "$byte_sel" in text:
+            self.flags.add("kByteSel")
         if "$op_sel" in text:
             self.flags.add("kOpSel")
             if self.op.startswith("v_permlane"):
@@ -493,15 +607,22 @@ class Row:
                 self.flags.add("kOpSelOfDst")
         if packed:
             self.flags.add("kPacked")
-        if "_mix" in self.op and (record["VOP3P"] == 1 or opcodes_of(self.chips) == "gfx11"):
+        if "_mix" in self.op and (record["VOP3P"] == 1 or renames_memory(self.chips)):
             self.flags.add("kMix")
         if "$attr" in text:
             self.flags.add("kInterpolation")
         if record["IsMAI"] == 1 or "$cbsz" in text:
             self.flags.add("kMatrix")
-        if "_wmma_" in text:
+        if "_wmma_" in text or "_swmmac_" in text:
             self.flags.add("kWaveMatrix")
-            if "_i32_" in text:  # LLVM describes the constants of doubles.
+            if opcodes_of(self.chips) == "gfx12":
+                self.flags.add("kSplit")
+            if "_swmmac_" in text:  # The indices of A's elements are S2; a field chooses among those of a register.
+                self.flags.add("kSparse")
+                self.mask &= ~(3 << 11)
+                self.value &= ~(3 << 11)
+                self.live |= 3 << 11
+            elif "_i32_" in text:  # LLVM describes the constants of doubles.
                 self.slots["src2"] = (self.slots["src2"][0], "kB256", 8)
         if "$waitexp" in text:
             self.flags.add("kInRegister")
@@ -529,6 +650,10 @@ class Row:
             self.slots["src0"] = named["sbase"]
         if self.kind == "SMRD" and "i8imm" in {a[0]["def"] for a in record["InOperandList"]["args"]}:
             self.flags.add("kImmediateData")
+        if "_load_tr_" in self.op:
+            self.flags.add("kSplit")
+        if "_prefetch_" in self.op:
+            self.flags.add("kPrefetch")
         if any(self.mnemonic.startswith(new) for new in SWAPPED):
             self.flags.add("kSwapped")
         if "$offset0" in text:
@@ -547,13 +672,15 @@ class Row:
             self.flags.add("kLds")
             if names_lds(text):
                 self.flags.add("kNamesLds")
-        if self.kind == "MIMG":
-            for field, flag in (("ssamp", "kSampler"), ("d16", "kD16"), ("vdst", "kAtomic"), ("dim", "kDim")):
+        if self.kind in IMAGES:
+            for field, flag in (("ssamp", "kSampler"), ("samp", "kSampler"), ("d16", "kD16"), ("vdst", "kAtomic"), ("dim", "kDim")):
                 if field in named or field in self.layout.fields:
                     self.flags.add(flag)
             if record["Gather4"] == 1:
                 self.flags.add("kGather")
             addresses = len([f for f in named if re.match(r"vaddr\d+$", f)])
+            if self.kind != "MIMG" and "intersect_ray" not in self.op:
+                addresses = 5 if self.kind == "VIMAGE" else 4
             if addresses > 1:
                 self.flags.add("kNsa")
                 self.slots["src0"] = ("kVector", "kB32", addresses)
@@ -564,16 +691,15 @@ class Row:
     def _encoding(self):
         direct = {"VOP3": "kVop3", "VOP3P": "kVop3p", "VINTRP": "kVintrp", "SOP1": "kSop1", "SOP2": "kSop2",
                   "SOPC": "kSopc", "SOPK": "kSopk", "SOPP": "kSopp", "SMRD": "kSmem", "DS": "kDs", "MUBUF": "kMubuf",
-                  "MTBUF": "kMtbuf", "MIMG": "kMimg", "EXP": "kExp", "VOPD": "kVopd", "LDSDIR": "kLdsDirect"}
-        is_gfx11 = opcodes_of(self.chips) == "gfx11"
-        if is_gfx11 and self.kind in ("VOP3", "VOP3P", "DPP"):
+                  "MTBUF": "kMtbuf", "MIMG": "kMimg", "VIMAGE": "kMimg", "VSAMPLE": "kMimg", "EXP": "kExp", "VOPD": "kVopd", "LDSDIR": "kLdsDirect"}
+        if renames_memory(self.chips) and self.kind in ("VOP3", "VOP3P", "DPP"):
             high = {0xcc: "kVop3p", 0xcd: "kVintrp"}.get(self.value >> 24 & 0xff)
             if high or self.value >> 26 & 63 == 0x35:
                 return high or "kVop3"
         if self.kind in direct:
             return "kVop3p" if self.kind == "VOP3" and self.value >> 23 & 0x1ff == 0x1a7 else direct[self.kind]
         if self.kind == "FLAT":
-            return {0: "kFlat", 1: "kScratch", 2: "kGlobal"}[self.value >> (16 if is_gfx11 else 14) & 3]
+            return {0: "kFlat", 1: "kScratch", 2: "kGlobal"}[self.value >> SEGMENT.get(opcodes_of(self.chips), 14) & 3]
         return {0x3e: "kVopc", 0x3f: "kVop1"}.get(self.value >> 25 & 0x3f, "kVop2")
 
     def shape(self):
@@ -589,7 +715,12 @@ def merge_addressing(rows):
     (immediate, register, both), FLAT with and without SADDR; and atomics with and without a returned value. The bits in
     which they differ become field bits."""
     def free(row):
-        gcn, gfx11 = (opcodes_of(row.chips) == opcodes for opcodes in ("gfx8", "gfx11"))
+        gcn, gfx11, gfx12 = (opcodes_of(row.chips) == opcodes for opcodes in ("gfx8", "gfx11", "gfx12"))
+        if gfx12 and row.kind in ("MUBUF", "MTBUF", "FLAT"):
+            bits = {"kScratch": 1 << 49 | 0x7f, "kGlobal": 0x7f, "kFlat": 0}.get(row.encoding, 3 << 62)
+            if row.kind == "MUBUF" and (row.slots.get("src1") or "kLds" in row.flags):
+                bits |= 1 << 22
+            return bits | (1 << 52 if "kAtomic" in row.flags else 0)
         if gfx11 and row.kind == "MUBUF":
             bits = 0xc0 << 48 | (1 << 53 if row.slots.get("src1") or "kLds" in row.flags else 0)
             return bits | (0x4000 if "kAtomic" in row.flags else 0)
@@ -606,7 +737,7 @@ def merge_addressing(rows):
         if row.kind == "SMRD":
             bits = 0x10000 if "atomic" in row.op else 0
             if "offset" in row.layout.fields or "soffset" in row.layout.fields:
-                bits |= 0xfe1fffff << 32 | (0x24000 if gcn else 0)
+                bits |= (0xfeffffff if gfx12 else 0xfe1fffff) << 32 | (0x24000 if gcn else 0)
             return bits
         if row.kind == "FLAT":
             bits = 0x7f << 48 if row.encoding != "kFlat" else 0
@@ -663,18 +794,18 @@ def write_images(folder, dump, rows):
     """Writes the properties that determine the number of registers of an image operation: kinds of addresses, and the
     numbers of data and address registers of existing forms."""
     forms = collections.defaultdict(set)
-    for name in dump.records["!instanceof"]["MIMG"]:
+    for name in (name for kind in sorted(IMAGES) for name in dump.records["!instanceof"][kind]):
         record = dump.records[name]
         if not record["isPseudo"] and isinstance(record.get("MIMGEncoding"), dict):
             key = record["BaseOpcode"]["def"], record["MIMGEncoding"]["def"]
             forms[key].add((number(record["VDataDwords"]), number(record["VAddrDwords"])))
     bases = collections.defaultdict(dict)
     for row in rows:
-        if row.kind == "MIMG":
+        if row.kind in IMAGES:
             bases[row.op][row.record["BaseOpcode"]["def"]] = None
     lines = {}
     for row in rows:
-        if row.kind != "MIMG" or row.op in lines:
+        if row.kind not in IMAGES or row.op in lines:
             continue
         base = dump.records[next(iter(bases[row.op]))]
 
@@ -684,13 +815,13 @@ def write_images(folder, dump, rows):
 
         facts = [number(base[field]) for field in ("NumExtraArgs", "Gradients", "G16", "Coordinates", "LodOrClampOrMip")]
         lines[row.op] = facts + [f"{sizes(0, *e):#x}" for e in (("MIMGEncGfx6", "MIMGEncGfx8"), ("MIMGEncGfx90a",),
-                                                                ("MIMGEncGfx10Default",), ("MIMGEncGfx11Default",))]
+                                                                ("MIMGEncGfx10Default",), ("MIMGEncGfx11Default",), ("MIMGEncGfx12",))]
         lines[row.op] += [f"{sizes(1, e):#x}" for e in ("MIMGEncGfx10Default", "MIMGEncGfx10NSA", "MIMGEncGfx11Default",
-                                                        "MIMGEncGfx11NSA")]
+                                                        "MIMGEncGfx11NSA", "MIMGEncGfx12")]
     text = ["// Generated by generate_tables.py. RIGEL_IMAGE(operation, further addresses, gradients, 16-bit gradients,",
-            "// coordinates, LOD or clamp or mip level; numbers of data registers that gfx8 and gfx9, gfx90a, gfx10, gfx11",
-            "// have, numbers of address registers that gfx10 and gfx11 have, each in a group and one by one; one bit a",
-            "// number)"]
+            "// coordinates, LOD or clamp or mip level; numbers of data registers that gfx8 and gfx9, gfx90a, gfx10, gfx11,",
+            "// gfx12 have, numbers of address registers that gfx10 and gfx11 have, each in a group and one by one, and gfx12;",
+            "// one bit a number)"]
     text += [f"RIGEL_IMAGE({op}, {', '.join(map(str, facts))})" for op, facts in sorted(lines.items())]
     (folder / "image_shapes.inc").write_text("\n".join(text) + "\n")
 
@@ -727,13 +858,15 @@ class Access:
         loads, stores = self.record["mayLoad"] == 1, self.record["mayStore"] == 1
         if self.kind == "DS" and (self.text.endswith(" gds") or "bvh" in self.words or "addr" not in self.dwords and loads and stores):
             return None  # Global wave sync, ordered count, append and consume, stacks of ray traversal.
+        if {"ordered", "tr", "block", "prefetch", "inv", "wb", "wbinv"} & set(self.words):
+            return None  # Also ordered addition, transposed loads, blocks of registers that M0 chooses.
         if self.kind != "DS" and moves_lds(self.text):
             return "kStore" if "store" in self.words else "kLoad"
         return "kAtomic" if loads and stores else "kLoad" if loads else "kStore" if stores else None
 
     def _space(self):
         if self.kind == "FLAT":
-            at = 16 if self.record["DecoderNamespace"] == "GFX11" else 14
+            at = SEGMENT.get(self.record["DecoderNamespace"].lower(), 14)
             return {(0, 0): "kFlat", (1, 0): "kScratch", (0, 1): "kGlobal"}[tuple(self.record["Inst"][at:at + 2])]
         if self.kind == "SMRD":
             return "kScratch" if "scratch" in self.words else "kBuffer" if self.dwords["sbase"] == 4 else "kGlobal"
@@ -741,6 +874,8 @@ class Access:
 
     def _atomic(self):
         word, type_ = self.words[1], self.words[-1][0]
+        if "clamp" in self.words or "cond" in self.words:
+            return "kClampSub" if "clamp" in self.words else "kCondSub"
         if self.words[-1] == "bf16":
             return "kPackedAddBf16"
         is_float = type_ == "f"
@@ -787,7 +922,7 @@ class Access:
 def write_memory(folder, dump, instructions, operations):
     operands, pseudos, lines = Operands(dump.records), pseudo_instructions(dump), {}
     for name, record, chips in instructions:
-        if kind_of(record) not in MEMORY - {"MIMG", "EXP"}:
+        if kind_of(record) not in MEMORY - IMAGES - {"EXP"}:
             continue
         op = operations[name]
         columns = Access(op, record, pseudos[record["PseudoInstr"]], operands).columns()
@@ -813,12 +948,24 @@ def value_types_of(dump):
     return types
 
 
-# Bits of cache policy in LLVM's operand.
-POLICY = {0: "glc", 1: "slc", 2: "dlc", 4: "scc"}
-POSITIONED = {"kSmem": "SMRD", "kDs": "DS", "kFlat": "FLAT", "kMubuf": "MUBUF", "kMtbuf": "MTBUF", "kMimg": "MIMG",
-              "kExp": "EXP"}
-FIELDS = ["glc", "slc", "dlc", "scc", "offset", "offset0", "offset1", "offen", "idxen", "tfe", "gds", "format",
-          "dim", "unorm", "dmask", "r128", "a16", "da", "d16", "lwe", "ssamp", "row"]
+# Bits of cache policy in LLVM's operand: (field, bit of the field).
+POLICY = {0: ("glc", 0), 1: ("slc", 0), 2: ("dlc", 0), 4: ("scc", 0)}
+POLICY_OF_GFX12 = {0: ("hint", 0), 1: ("hint", 1), 2: ("hint", 2), 3: ("scope", 0), 4: ("scope", 1)}
+POSITIONED = {"kSmem": {"SMRD"}, "kDs": {"DS"}, "kFlat": {"FLAT"}, "kMubuf": {"MUBUF"}, "kMtbuf": {"MTBUF"},
+              "kMimg": IMAGES, "kExp": {"EXP"}}
+FIELDS = ["glc", "slc", "dlc", "scc", "hint", "scope", "vaddr", "vdata", "vdst", "saddr", "soffset", "srsrc", "offset",
+          "offset0", "offset1", "offen", "idxen", "tfe", "sampler_tfe", "gds", "format", "dim", "unorm", "dmask", "r128",
+          "a16", "da", "d16", "lwe", "ssamp", "row"]
+SAME_FIELDS = {"rsrc": "srsrc", "samp": "ssamp", "vaddr0": "vaddr"}  # Names of gfx12, and of the first address.
+
+
+def field_of(row, variable, index):
+    """Returns the name of the field and the bit in it; None for bits of cache policy without a field."""
+    if variable == "cpol":
+        return (POLICY_OF_GFX12 if opcodes_of(row.chips) == "gfx12" else POLICY).get(index)
+    if variable == "tfe" and row.kind == "VSAMPLE":
+        return "sampler_tfe", index
+    return SAME_FIELDS.get(variable, variable), index
 
 
 def write_positions(folder, rows):
@@ -826,17 +973,17 @@ def write_positions(folder, rows):
     modifier differ."""
     text = ["// Generated by generate_tables.py. RIGEL_FIELDS(chips with the same fields, encoding, fields by their low bit and width)"]
     for opcodes in OPCODE_ORDER:
-        for encoding, kind in POSITIONED.items():
+        for encoding, kinds in POSITIONED.items():
             bits, forms = collections.defaultdict(set), {}
             for row in rows:
-                if row.kind != kind or opcodes_of(row.chips) != opcodes:
+                if row.kind not in kinds or opcodes_of(row.chips) != opcodes:
                     continue
                 forms[row.name] = row.record["Inst"]
-                for i, bit in enumerate(row.record["Inst"][:64]):
+                for i, bit in enumerate(row.record["Inst"][:96]):
                     if isinstance(bit, dict) and "var" in bit:
-                        index = bit.get("index", 0)
-                        name = bit["var"]
-                        bits[POLICY.get(index) if name == "cpol" else name].add((index, i))
+                        field = field_of(row, bit["var"], bit.get("index", 0))
+                        if field:
+                            bits[field[0]].add((field[1], i))
             for field, pair in {"offen": ("_OFFEN", "_OFFSET"), "idxen": ("_IDXEN", "_OFFSET"), "tfe": ("_TFE_", "_"),
                                 "row": ("_ROW", "")}.items():
                 for name, inst in forms.items():
@@ -865,14 +1012,16 @@ def opcodes_name(opcodes):
 
 def add_operands_of_duals(rows):
     """VOPD: the first operation has the operands of its VOP1 or VOP2 form. Returns the forms of the second ones."""
-    plain = {row.op: row for row in rows if row.kind in ("VOP1", "VOP2") and opcodes_of(row.chips) == "gfx11"}
+    plain = {(opcodes_of(row.chips), row.op): row for row in rows if row.kind in ("VOP1", "VOP2")}
     duals = {}
     for row in rows:
         if row.second is not None:
-            row.slots = dict(plain[row.op].slots)
-            row.flags |= plain[row.op].flags & {"kConstantSecond", "kConstantThird"}
+            opcodes = opcodes_of(row.chips)
+            first = plain[opcodes, row.op]
+            row.slots = dict(first.slots)
+            row.flags |= first.flags & {"kConstantSecond", "kConstantThird"}
             code, op, mnemonic = row.second
-            duals[code] = (op, mnemonic, plain[op])
+            duals[opcodes, code] = (op, mnemonic, plain[opcodes, op])
     return duals
 
 
@@ -885,22 +1034,22 @@ def write_tables(folder, dump, instructions, operations):
     selects_destination = {name for name, r in pseudos.items() if r["VOP3_OPSEL"] == 1}
     # DPP forms of VOP3 do not have the bit.
     selecting_ops = {operations[name] for name, record, chips in instructions
-                     if opcodes_of(chips) == "gfx11" and record.get("PseudoInstr") in selects_destination}
+                     if renames_memory(chips) and record.get("PseudoInstr") in selects_destination}
     rows, seen = [], set()
     types_of_op = {operations[name]: value_types[record["PseudoInstr"]] for name, record, chips in instructions
-                   if value_types.get(record.get("PseudoInstr")) and opcodes_of(chips) == "gfx11"}
+                   if value_types.get(record.get("PseudoInstr")) and renames_memory(chips)}
     for name, record, chips in instructions:
         pseudo = record.get("PseudoInstr")
         op = operations[name]
         # DPP8 forms name no pseudo instruction.
-        same_op = types_of_op.get(op) if opcodes_of(chips) == "gfx11" and "$dpp8" in record["AsmString"] else None
+        same_op = types_of_op.get(op) if renames_memory(chips) and "$dpp8" in record["AsmString"] else None
         known = value_types.get(pseudo) or same_op or value_types.get(f"{op}_e32", {})
         row = Row(name, record, chips, operations[name], operands, known,
-                  pseudo in packed or opcodes_of(chips) == "gfx11" and op in packed_ops,
-                  pseudo in selects_destination or opcodes_of(chips) == "gfx11" and op in selecting_ops)
+                  pseudo in packed or renames_memory(chips) and op in packed_ops,
+                  pseudo in selects_destination or renames_memory(chips) and op in selecting_ops)
         key = (row.mask, row.value, chips, row.kind)
         of_wave = any(p["def"] in ("isWave32", "isWave64") for p in record["Predicates"])
-        if key in seen or of_wave and row.kind != "VOPD" and "kWaveMatrix" not in row.flags or \
+        if key in seen or of_wave and row.kind != "VOPD" and not row.flags & {"kWaveMatrix", "kSplit"} or \
                 any(p["def"] == "has16BankLDS" for p in record["Predicates"]):
             continue
         seen.add(key)
@@ -931,9 +1080,10 @@ def write_tables(folder, dump, instructions, operations):
         text.append(f"RIGEL_SHAPE({name}, {encoding}, {dwords}, {mask:#018x}, {live:#018x}, {spelled}, "
                     f"{' | '.join('flag::' + f for f in flags) or 0})")
     (folder / "instruction_shapes.inc").write_text("\n".join(text) + "\n")
-    text = ["// Generated by generate_tables.py. RIGEL_DUAL(code, operation, mnemonic, shape of its operands)"]
-    text += [f"RIGEL_DUAL({code}, {op}, {mnemonic}, {shapes[row.shape()]})"
-             for code, (op, mnemonic, row) in sorted(duals.items())]
+    text = ["// Generated by generate_tables.py. RIGEL_DUAL(chips with the same opcodes, code, operation, mnemonic, shape of its",
+            "// operands)"]
+    text += [f"RIGEL_DUAL({opcodes_name(opcodes)}, {code}, {op}, {mnemonic}, {shapes[row.shape()]})"
+             for (opcodes, code), (op, mnemonic, row) in sorted(duals.items())]
     (folder / "dual_operations.inc").write_text("\n".join(text) + "\n")
     print(f"{len(lines)} instructions, {len(shapes)} shapes, {len(set(operations.values()))} operations")
 
@@ -945,6 +1095,7 @@ def main():
     operations = name_operations(instructions)
     write_chips(folder)
     write_operations(folder, dump, instructions, operations)
+    write_implicit_effects(folder, dump, instructions, operations)
     write_memory(folder, dump, instructions, operations)
     write_tables(folder, dump, instructions, operations)
 

@@ -29,6 +29,16 @@ enum : uint32_t {
   kHwId1 = 23,
   kHwId2 = 24,
   kShaderCycles = 29,
+  // Traits::has_split_status
+  kStatePrivate = 4,
+  kPerformanceData1 = 15,
+  kPerformanceData2 = 16,
+  kPrivateExceptions = 17,
+  kUserExceptions = 18,
+  kTrapControl = 19,
+  kScratchBaseLo = 20,
+  kScratchBaseHi = 21,
+  kShaderCyclesHi = 30,
 };
 }  // namespace hwreg
 

@@ -27,7 +27,7 @@ TEST(ImageShape, AddressesMatchLlvm) {
     EXPECT_EQ(shape->half_gradients, listed->half_gradients) << name(op);
     EXPECT_EQ(shape->verb != ImageVerb::kSizes, listed->coordinates) << name(op);
   }
-  EXPECT_EQ(count, 22u + 56u + 24u);
+  EXPECT_EQ(count, 25u + 56u + 24u);
 }
 
 TEST(ImageShape, CoversAllSupportedOperations) {

@@ -98,6 +98,9 @@ constexpr uint16_t kAgpr = 512;  ///< 512 … 767: a0 … a255 of CDNA; not a ha
 constexpr uint16_t kNone = 0xffff;
 }  // namespace code
 
+/// Scopes of gfx12 from that of the GPU on: the GPU, the system.
+constexpr uint8_t kScopeDevice = 2;
+
 struct Operand {
   uint16_t code = code::kNone;  ///< Hardware source code, also for destinations and addresses.
   Type type = Type::kNone;
@@ -153,8 +156,8 @@ struct Instruction {
   uint8_t abs = 0;
   uint8_t neg = 0;     ///< VOP3P: the low half.
   uint8_t neg_hi = 0;  ///< VOP3P.
-  /// Bit is set: the upper half. VOP3 of 16-bit operations on gfx9 and later, VOP1, VOP2 and VOPC on gfx11;
-  /// VOP3P: of the low half's source.
+  /// Bit is set: the upper half. VOP3 of 16-bit operations on gfx9 and later, VOP1, VOP2 and VOPC on gfx11
+  /// and later; VOP3P: of the low half's source.
   uint8_t op_sel = 0;
   uint8_t op_sel_hi = 0;  ///< VOP3P: selects the high half's source.
   bool clamp = false;
@@ -185,6 +188,8 @@ struct Instruction {
   Operand soffset;       ///< MUBUF's SOFFSET, SMEM's register offset.
   int32_t offset = 0;    ///< In bytes. DS with two offsets: OFFSET0, in units of the access.
   uint32_t offset1 = 0;  ///< DS with two offsets: OFFSET1.
+  /// Cache policy. glc: an atomic returns the old value; a load bypasses the work-group's cache. Also set
+  /// from the scope of gfx12.
   bool glc = false, slc = false, dlc = false, lds = false, gds = false;
   bool offen = false;  ///< MUBUF, MTBUF: OFFEN. SMEM: has an immediate offset.
   bool idxen = false, addr64 = false, tfe = false;
@@ -201,7 +206,8 @@ struct Instruction {
   // EXP
   uint8_t target = 0, enable = 0;
   bool done = false, compressed = false, valid_mask = false, row_enable = false;
-  uint8_t wait = 0;  ///< Interpolation and LDS-direct of gfx11: the counter to wait for.
+  uint8_t wait = 0;         ///< Interpolation and LDS-direct of gfx11 and later: the counter to wait for.
+  uint8_t wait_source = 0;  ///< LDS-direct of gfx12: another one.
   // Interpolation
   uint8_t attribute = 0, channel = 0;
   bool high = false;
@@ -212,6 +218,10 @@ struct Instruction {
   Operand second_dst;
   Operand second_src[3];
   bool scc = false;  ///< Cache policy of gfx90a; sc1 on gfx942, where glc is sc0 and slc is nt.
+  /// Temporal hint and scope (CU, SE, device, system), the cache policy of gfx12. Bit 0 of an atomic's hint
+  /// is also glc: it returns the old value.
+  uint8_t hint = 0, scope = 0;
+  uint8_t index_key = 0;  ///< SWMMAC: which part of S2 has the indices.
 
   uint16_t row = 0;  ///< Row of the family's table; for the disassembler.
 };

@@ -49,14 +49,19 @@ constexpr Image kImages[] = {
 #undef RIGEL_IMAGE
 };
 
-constexpr Dual kDuals[] = {
-#define RIGEL_DUAL(code, op, mnemonic, shape) {code, Op::op, #mnemonic, shape},
+/// Fields and opcodes that families have in common.
+enum class Opcodes : uint8_t { kGcn, kGfx10, kGfx11, kGfx12 };
+
+struct DualOfOpcodes {
+  Opcodes opcodes;
+  Dual dual;
+};
+
+constexpr DualOfOpcodes kDuals[] = {
+#define RIGEL_DUAL(opcodes, code, op, mnemonic, shape) {Opcodes::opcodes, {code, Op::op, #mnemonic, shape}},
 #include "plugins/vgpu/isa/dual_operations.inc"
 #undef RIGEL_DUAL
 };
-
-/// Fields and opcodes that families have in common.
-enum class Opcodes : uint8_t { kGcn, kGfx10, kGfx11 };
 
 constexpr ChipSet chips_of(Opcodes opcodes) {
   switch (opcodes) {
@@ -66,6 +71,8 @@ constexpr ChipSet chips_of(Opcodes opcodes) {
       return chip_set(Family::kGfx10);
     case Opcodes::kGfx11:
       return chip_set(Family::kGfx11);
+    case Opcodes::kGfx12:
+      return chip_set(Family::kGfx12);
   }
   return {};
 }
@@ -83,7 +90,8 @@ constexpr Positions kPositions[] = {
 };
 
 constexpr Opcodes opcodes_of(Family family) {
-  return family == Family::kGfx11   ? Opcodes::kGfx11
+  return family == Family::kGfx12   ? Opcodes::kGfx12
+         : family == Family::kGfx11 ? Opcodes::kGfx11
          : family == Family::kGfx10 ? Opcodes::kGfx10
                                     : Opcodes::kGcn;
 }
@@ -92,7 +100,7 @@ constexpr size_t kEncodings = static_cast<size_t>(Encoding::kLdsDirect) + 1;
 
 /// By opcodes and encoding.
 constexpr auto kFieldPositions = [] {
-  std::array<std::array<FieldPositions, kEncodings>, 3> table{};
+  std::array<std::array<FieldPositions, kEncodings>, 4> table{};
   for (const Positions& row : kPositions) {
     auto& of_opcodes = table[static_cast<size_t>(row.opcodes)];
     of_opcodes[static_cast<size_t>(row.encoding)] = row.fields;
@@ -212,6 +220,26 @@ constexpr unsigned slot(Opcodes opcodes, uint64_t bits) {
       return kSmemSlots + field(bits, 18, 8);
     case 0x2e:
       return kExpSlot;
+    case 0x31:
+      return kMubufSlots + field(bits, 14, 8);
+    case 0x32:
+      return kVopdSlots + field(bits, 22, 4);
+    case 0x33:
+      if (field(bits, 24, 2) == 2) return kLdsDirectSlots + field(bits, 20, 2);
+      return field(bits, 24, 2) == 1 ? kVintrpSlots + field(bits, 16, 3) : kVop3pSlots + field(bits, 16, 7);
+    case 0x34:
+    case 0x39:
+      return kMimgSlots + field(bits, 14, 8);
+    case 0x35:
+      return kVop3Slots + field(bits, 16, 10);
+    case 0x36:
+      return kDsSlots + field(bits, 18, 8);
+    case 0x3b:
+      return kFlatSlots + field(bits, 14, 7) + (field(bits, 24, 2) << 7);
+    case 0x3d:
+      return kSmemSlots + field(bits, 13, 6);
+    case 0x3e:
+      return kExpSlot;
     default:
       return kNoSlot;
   }
@@ -292,9 +320,9 @@ const FieldPositions& field_positions(Family family, Encoding encoding) {
   return kFieldPositions[static_cast<size_t>(opcodes_of(family))][static_cast<size_t>(encoding)];
 }
 
-const Dual* dual(unsigned code) {
-  for (const Dual& dual : kDuals) {
-    if (dual.code == code) return &dual;
+const Dual* dual(Family family, unsigned code) {
+  for (const DualOfOpcodes& row : kDuals) {
+    if (row.opcodes == opcodes_of(family) && row.dual.code == code) return &row.dual;
   }
   return nullptr;
 }
@@ -308,6 +336,8 @@ std::span<const Candidate> candidates(Family family, uint64_t bits) {
       return candidates<Opcodes::kGfx10>(bits);
     case Family::kGfx11:
       return candidates<Opcodes::kGfx11>(bits);
+    case Family::kGfx12:
+      return candidates<Opcodes::kGfx12>(bits);
     case Family::kNone:
       break;
   }

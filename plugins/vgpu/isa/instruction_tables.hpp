@@ -63,6 +63,10 @@ constexpr uint64_t kWaveMatrix = 1ull << 41;  // Waves of 64 have half the regis
 constexpr uint64_t kInRegister = 1ull << 42;  // Interpolation with parameters in VGPRs.
 constexpr uint64_t kDelay = 1ull << 43;       // SIMM16 of s_delay_alu.
 constexpr uint64_t kSwapped = 1ull << 44;     // DATA0 and DATA1 are exchanged.
+constexpr uint64_t kSplit = 1ull << 45;       // Waves of 64 have half the registers for all operands.
+constexpr uint64_t kByteSel = 1ull << 47;     // op_sel chooses a byte.
+constexpr uint64_t kOldDst = 1ull << 48;      // S2 is the previous destination; LLVM has no such source.
+constexpr uint64_t kPrefetch = 1ull << 46;    // Scalar memory: address, register and number of lines.
 constexpr uint64_t kDim = 1ull << 32, kGather = 1ull << 33, kNsa = 1ull << 34, kRay = 1ull << 35;
 }  // namespace flag
 
@@ -92,20 +96,27 @@ struct Image {
   Op op;
   uint8_t further;  ///< Addresses before the coordinates: offset, bias, comparison.
   bool gradients, half_gradients, coordinates, level;
-  uint32_t data_gfx8, data_gfx90a, data_gfx10, data_gfx11;  ///< Bit n: a form with n data registers exists.
-  uint32_t addresses_gfx10, nsa_addresses_gfx10, addresses_gfx11, nsa_addresses_gfx11;
+  uint32_t data_gfx8, data_gfx90a, data_gfx10, data_gfx11,
+      data_gfx12;  ///< Bit n: a form with n data registers exists.
+  uint32_t addresses_gfx10, nsa_addresses_gfx10, addresses_gfx11, nsa_addresses_gfx11, addresses_gfx12;
 };
 
-/// A field of an instruction's first two dwords; without bits if the encoding lacks it.
+/// A field of an instruction's first three dwords; without bits if the encoding lacks it.
 struct Field {
   uint8_t low = 0, width = 0;
 };
 
 /// Fields of memory instructions, whose places depend on the generation.
 struct FieldPositions {
-  Field glc{}, slc{}, dlc{}, scc{}, offset{}, offset0{}, offset1{}, offen{}, idxen{}, tfe{}, gds{}, format{},
-      dim{}, unorm{}, dmask{}, r128{}, a16{}, da{}, d16{}, lwe{}, ssamp{}, row{};
+  Field glc{}, slc{}, dlc{}, scc{}, hint{}, scope{}, vaddr{}, vdata{}, vdst{}, saddr{}, soffset{}, srsrc{},
+      offset{}, offset0{}, offset1{}, offen{}, idxen{}, tfe{}, sampler_tfe{}, gds{}, format{}, dim{}, unorm{},
+      dmask{}, r128{}, a16{}, da{}, d16{}, lwe{}, ssamp{}, row{};
 };
+
+/// Whether an image instruction of gfx12 has the fields of those with a sampler (VSAMPLE).
+constexpr bool has_sampler_fields(uint64_t bits) {
+  return (bits >> 26 & 63) == 0x39;
+}
 
 /// Returns the fields of an encoding on the family's chips; no fields for arithmetic.
 const FieldPositions& field_positions(Family family, Encoding encoding);
@@ -117,8 +128,8 @@ struct Dual {
   std::string_view mnemonic;
   uint16_t shape;  ///< Operands and constants.
 };
-/// Returns the operation with this code; null if there is none.
-const Dual* dual(unsigned code);
+/// Returns the family's operation with this code; null if the code is unused.
+const Dual* dual(Family family, unsigned code);
 /// Returns the code of the second operation of VOPD.
 constexpr unsigned dual_code(uint64_t bits) {
   return static_cast<unsigned>(bits >> 17) & 31;

@@ -98,7 +98,7 @@ std::vector<Sample> samples_of(const Target& target) {
     if (!row.chips.intersects(chip_set(target))) continue;
     const tables::Shape& shape = tables::shapes()[row.shape];
     // LLVM's tools crash if their form of an image instruction has too few addresses.
-    if (target.family() == Family::kGfx11 && shape.has(tables::flag::kNsa)) continue;
+    if (target.family() >= Family::kGfx11 && shape.has(tables::flag::kNsa)) continue;
     for (int i = 0; i < each; ++i) {
       const uint64_t bits = row.value | (random() & shape.live & ~shape.mask);
       Sample sample{
@@ -170,6 +170,9 @@ void compare_random(const Target& target) {
     if (ours.starts_with("v_mov_b16_e64") && llvm.empty()) continue;
     // LLVM 19 knows upper halves of registers as operands of few instructions.
     if (ours.find(".h") != std::string::npos && llvm.find(".h") == std::string::npos) continue;
+    // LLVM 19 puts the mask between the bars of v_cndmask's absolute value.
+    if (ours.starts_with("v_cndmask") && llvm.find(", vcc|") != std::string::npos) continue;
+    if (ours.starts_with("v_cndmask") && llvm.find(", vcc_lo|") != std::string::npos) continue;
     // LLVM prints invalid registers, sometimes with a comment.
     if (llvm.find("/*Invalid") != std::string::npos) continue;
     if (ours.empty() && llvm.find("/*") != std::string::npos) continue;
@@ -197,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, IsaAgainstLlvm,
                                            "gfx90c", "gfx942", "gfx1010", "gfx1011", "gfx1012", "gfx1013",
                                            "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035",
                                            "gfx1036", "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150",
-                                           "gfx1151"),
+                                           "gfx1151", "gfx1200", "gfx1201"),
                          [](const auto& chip) { return chip.param; });
 
 /// Assembly that is valid exactly on the chips with a trait.
@@ -221,18 +224,25 @@ constexpr Claim kClaims[] = {
      [](const Traits& t) { return t.dpp == DppControls::kRowShares; }},
     {"buffer_store_format_d16_xyzw v[0:1], off, s[4:7], s1", [](const Traits& t) { return t.packs_d16; }},
     {"s_getreg_b32 s0, hwreg(HW_REG_FLAT_SCR_LO)",
-     [](const Traits& t) { return has_register<20>(t) && !t.has_xcc_id; }},
+     [](const Traits& t) { return has_register<20>(t) && !t.has_xcc_id && !t.has_split_status; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_SCRATCH_BASE_LO)", [](const Traits& t) { return t.has_split_status; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_EXCP_FLAG_USER)", [](const Traits& t) { return t.has_split_status; }},
+    {"s_wait_loadcnt 0x0", [](const Traits& t) { return t.has_split_counters; }},
     {"s_getreg_b32 s0, hwreg(HW_REG_XCC_ID)", [](const Traits& t) { return t.has_xcc_id; }},
     {"global_load_dword v0, v[0:1], off sc0", [](const Traits& t) { return t.has_cache_scopes; }},
     {"scratch_load_dword v0, v1, s2", [](const Traits& t) { return t.scratch_adds_registers; }},
     {"v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7] neg:[1,0,0]",
      [](const Traits& t) { return t.matrix_negates_doubles; }},
     {"s_sendmsg sendmsg(MSG_GET_DOORBELL)", [](const Traits& t) { return t.has_get_doorbell; }},
-    {"s_getreg_b32 s0, hwreg(HW_REG_SH_MEM_BASES)", has_register<15>},
-    {"s_getreg_b32 s0, hwreg(HW_REG_TBA_LO)", has_register<16>},
+    {"s_getreg_b32 s0, hwreg(HW_REG_SH_MEM_BASES)",
+     [](const Traits& t) { return has_register<15>(t) && !t.has_split_status; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_TBA_LO)",
+     [](const Traits& t) { return has_register<16>(t) && !t.has_split_status; }},
     {"s_getreg_b32 s0, hwreg(HW_REG_XNACK_MASK)", has_register<22>},
     {"s_getreg_b32 s0, hwreg(HW_REG_HW_ID1)", has_register<23>},
-    {"s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES)", has_register<29>},
+    {"s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES)",
+     [](const Traits& t) { return has_register<29>(t) && !t.has_split_status; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES_HI)", has_register<30>},
 };
 
 TEST_P(IsaAgainstLlvm, TraitsMatchAssembler) {

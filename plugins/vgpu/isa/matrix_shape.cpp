@@ -87,7 +87,42 @@ constexpr Row kRows[] = {
     {Op::v_smfmac_f32_16x16x64_bf8_bf8, sparse(16, 64, MatrixType::kBf8, MatrixType::kBf8)},
 };
 
+struct WaveRow {
+  Op op;
+  WaveMatrixShape shape;
+};
+
+constexpr WaveRow kWaveRows[] = {
+    {Op::v_wmma_f32_16x16x16_f16, {16, MatrixType::kF16, MatrixType::kF16, MatrixType::kF32}},
+    {Op::v_wmma_f32_16x16x16_bf16, {16, MatrixType::kBf16, MatrixType::kBf16, MatrixType::kF32}},
+    {Op::v_wmma_f16_16x16x16_f16, {16, MatrixType::kF16, MatrixType::kF16, MatrixType::kF16}},
+    {Op::v_wmma_bf16_16x16x16_bf16, {16, MatrixType::kBf16, MatrixType::kBf16, MatrixType::kBf16}},
+    {Op::v_wmma_f32_16x16x16_fp8_fp8, {16, MatrixType::kFp8, MatrixType::kFp8, MatrixType::kF32}},
+    {Op::v_wmma_f32_16x16x16_fp8_bf8, {16, MatrixType::kFp8, MatrixType::kBf8, MatrixType::kF32}},
+    {Op::v_wmma_f32_16x16x16_bf8_fp8, {16, MatrixType::kBf8, MatrixType::kFp8, MatrixType::kF32}},
+    {Op::v_wmma_f32_16x16x16_bf8_bf8, {16, MatrixType::kBf8, MatrixType::kBf8, MatrixType::kF32}},
+    {Op::v_wmma_i32_16x16x16_iu8, {16, MatrixType::kI8, MatrixType::kI8, MatrixType::kI32}},
+    {Op::v_wmma_i32_16x16x16_iu4, {16, MatrixType::kI4, MatrixType::kI4, MatrixType::kI32}},
+    {Op::v_wmma_i32_16x16x32_iu4, {32, MatrixType::kI4, MatrixType::kI4, MatrixType::kI32}},
+    {Op::v_swmmac_f32_16x16x32_f16, {32, MatrixType::kF16, MatrixType::kF16, MatrixType::kF32, true}},
+    {Op::v_swmmac_f32_16x16x32_bf16, {32, MatrixType::kBf16, MatrixType::kBf16, MatrixType::kF32, true}},
+    {Op::v_swmmac_f16_16x16x32_f16, {32, MatrixType::kF16, MatrixType::kF16, MatrixType::kF16, true}},
+    {Op::v_swmmac_bf16_16x16x32_bf16, {32, MatrixType::kBf16, MatrixType::kBf16, MatrixType::kBf16, true}},
+    {Op::v_swmmac_f32_16x16x32_fp8_fp8, {32, MatrixType::kFp8, MatrixType::kFp8, MatrixType::kF32, true}},
+    {Op::v_swmmac_f32_16x16x32_fp8_bf8, {32, MatrixType::kFp8, MatrixType::kBf8, MatrixType::kF32, true}},
+    {Op::v_swmmac_f32_16x16x32_bf8_fp8, {32, MatrixType::kBf8, MatrixType::kFp8, MatrixType::kF32, true}},
+    {Op::v_swmmac_f32_16x16x32_bf8_bf8, {32, MatrixType::kBf8, MatrixType::kBf8, MatrixType::kF32, true}},
+    {Op::v_swmmac_i32_16x16x32_iu8, {32, MatrixType::kI8, MatrixType::kI8, MatrixType::kI32, true}},
+    {Op::v_swmmac_i32_16x16x32_iu4, {32, MatrixType::kI4, MatrixType::kI4, MatrixType::kI32, true}},
+    {Op::v_swmmac_i32_16x16x64_iu4, {64, MatrixType::kI4, MatrixType::kI4, MatrixType::kI32, true}},
+};
+
 }  // namespace
+
+const WaveMatrixShape* wave_matrix_shape(Op op) {
+  const WaveRow* const found = std::ranges::find(kWaveRows, op, &WaveRow::op);
+  return found == std::end(kWaveRows) ? nullptr : &found->shape;
+}
 
 const MatrixShape* matrix_shape(Op op) {
   const Row* const found = std::ranges::find(kRows, op, &Row::op);

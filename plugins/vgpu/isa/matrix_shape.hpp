@@ -25,7 +25,7 @@ namespace rigel::vgpu::isa {
 
 /// F8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) are those of CDNA 3: without infinities and a negative zero.
 /// XF32 is F32 whose last 13 bits are ignored.
-enum class MatrixType : uint8_t { kF32, kF16, kBf16, kI8, kF64, kXf32, kFp8, kBf8 };
+enum class MatrixType : uint8_t { kF32, kF16, kBf16, kI8, kF64, kXf32, kFp8, kBf8, kI4, kI32 };
 
 /// Bits of an element.
 constexpr unsigned bits_of(MatrixType type) {
@@ -34,6 +34,7 @@ constexpr unsigned bits_of(MatrixType type) {
       return 64;
     case MatrixType::kF32:
     case MatrixType::kXf32:
+    case MatrixType::kI32:
       return 32;
     case MatrixType::kF16:
     case MatrixType::kBf16:
@@ -42,6 +43,8 @@ constexpr unsigned bits_of(MatrixType type) {
     case MatrixType::kFp8:
     case MatrixType::kBf8:
       break;
+    case MatrixType::kI4:
+      return 4;
   }
   return 8;
 }
@@ -62,20 +65,25 @@ struct MatrixShape {
 /// Returns the shape of a matrix instruction, or null for other operations.
 const MatrixShape* matrix_shape(Op op);
 
-/// Whether the operation is WMMA of RDNA 3: D = A × B + C with 16×16 elements and k = 16.
-constexpr bool is_wave_matrix(Op op) {
-  switch (op) {
-    case Op::v_wmma_f32_16x16x16_f16:
-    case Op::v_wmma_f32_16x16x16_bf16:
-    case Op::v_wmma_f16_16x16x16_f16:
-    case Op::v_wmma_bf16_16x16x16_bf16:
-    case Op::v_wmma_i32_16x16x16_iu8:
-    case Op::v_wmma_i32_16x16x16_iu4:
-      return true;
-    default:
-      return false;
+/// A matrix instruction of RDNA (WMMA): D = A × B + C with 16×16 elements; and one with a sparse A (SWMMAC):
+/// D = A × B + D. The register layout depends on the generation (exec/vector/wave_matrix.cpp).
+struct WaveMatrixShape {
+  uint8_t k = 0;
+  MatrixType a{}, b{};
+  MatrixType sum{};  ///< Of C and D
+  bool is_sparse = false;
+
+  constexpr bool is_integer() const { return sum == MatrixType::kI32; }
+  /// Elements of A in a lane of gfx12, which has no element twice.
+  constexpr unsigned a_per_lane(unsigned wave_size) const {
+    return 16u * k / (is_sparse ? 2 : 1) / wave_size;
   }
-}
+  /// SWMMAC: number of parts of a lane's S2, of which one has the indices: two bits for each element.
+  constexpr unsigned index_parts(unsigned wave_size) const { return 16 / a_per_lane(wave_size); }
+};
+
+/// Returns the shape of WMMA and SWMMAC, or null for other operations.
+const WaveMatrixShape* wave_matrix_shape(Op op);
 
 /// Place of an element of C or D.
 struct MatrixPlace {

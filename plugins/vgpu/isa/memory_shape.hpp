@@ -42,6 +42,7 @@ enum class Atomic : uint8_t {
   kInc,
   kDec,
   kClampSub,  ///< csub: does not subtract below zero.
+  kCondSub,   ///< Subtracts unless the result is below zero.
   kMaskOr,    ///< (old & ~first) | second
   kWrap,      ///< old >= first ? old - first : old + second
   kCondXchg,  ///< Each dword: if its highest bit is set, exchanged without that bit.

@@ -83,6 +83,8 @@ constexpr AtomicName kAtomics[] = {
     {"add_f32", Atomic::kFloatAdd},
     {"add_f64", Atomic::kFloatAdd},
     {"add", Atomic::kAdd},
+    {"sub_clamp_u32", Atomic::kClampSub},
+    {"cond_sub_u32", Atomic::kCondSub},
     {"sub", Atomic::kSub},
     {"smin", Atomic::kSmin},
     {"umin", Atomic::kUmin},
@@ -122,6 +124,8 @@ struct DsAtomicName {
 
 constexpr DsAtomicName kDsAtomics[] = {
     {"add", Atomic::kAdd, Atomic::kFloatAdd},
+    {"sub_clamp", Atomic::kClampSub, Atomic::kClampSub},
+    {"cond_sub", Atomic::kCondSub, Atomic::kCondSub},
     {"sub", Atomic::kSub, Atomic::kSub},
     {"rsub", Atomic::kReverseSub, Atomic::kReverseSub},
     {"inc", Atomic::kInc, Atomic::kInc},
@@ -243,16 +247,43 @@ std::optional<MemoryShape> read_name(std::string_view text) {
   }
   if (take_format(name, shape)) return shape;
   if (shape.verb != Verb::kAtomic) name.take("lds_");
-  if (is_typed || !take_width(name, kWidths, shape)) return std::nullopt;
+  // Scalar loads of gfx12 have the names of LDS accesses.
+  if (is_typed || (!take_width(name, kWidths, shape) && !(is_scalar && take_width(name, kDsWidths, shape))))
+    return std::nullopt;
   return shape;
 }
 
 // Name prefixes of operations that do not transfer between memory and registers.
 bool moves_nothing(std::string_view name) {
-  for (const std::string_view start :
-       {"s_dcache", "s_gl1", "s_atc", "s_mem", "s_get_waveid", "buffer_wb", "buffer_gl", "buffer_inv",
-        "ds_nop", "ds_permute", "ds_bpermute", "ds_swizzle", "ds_bvh", "ds_add_gs", "ds_sub_gs", "ds_append",
-        "ds_consume", "ds_gws", "ds_ordered"}) {
+  for (const std::string_view start : {"s_dcache",
+                                       "s_gl1",
+                                       "s_atc",
+                                       "s_mem",
+                                       "s_get_waveid",
+                                       "buffer_wb",
+                                       "buffer_gl",
+                                       "buffer_inv",
+                                       "ds_nop",
+                                       "ds_permute",
+                                       "ds_bpermute",
+                                       "ds_swizzle",
+                                       "ds_bvh",
+                                       "ds_add_gs",
+                                       "ds_sub_gs",
+                                       "ds_append",
+                                       "ds_consume",
+                                       "ds_gws",
+                                       "ds_ordered",
+                                       "s_prefetch",
+                                       "s_buffer_prefetch",
+                                       "global_inv",
+                                       "global_wb",
+                                       "global_load_tr",
+                                       "global_load_block",
+                                       "global_store_block",
+                                       "scratch_load_block",
+                                       "scratch_store_block",
+                                       "global_atomic_ordered"}) {
     if (name.starts_with(start)) return true;
   }
   return false;
@@ -378,12 +409,13 @@ TEST(IsaOpClass, MatchesEncodings) {
         const std::string_view text = name(row.op);
         bool approximate = false;
         for (const std::string_view start :
-             {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"}) {
+             {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_", "v_s_"}) {
           approximate = approximate || text.starts_with(start);
         }
         EXPECT_EQ(actual == OpClass::kTranscendental, approximate) << text;
         EXPECT_EQ(actual == OpClass::kMatrix, text.starts_with("v_mfma") || text.starts_with("v_smfmac") ||
-                                                  text.starts_with("v_accvgpr") || text.starts_with("v_wmma"))
+                                                  text.starts_with("v_accvgpr") ||
+                                                  text.starts_with("v_wmma") || text.starts_with("v_swmmac"))
             << text;
         EXPECT_EQ(actual == OpClass::kInterpolation, text.starts_with("v_interp") || text.starts_with("lds_"))
             << text;

@@ -12,6 +12,8 @@
 //   v_mad_f16, v_mad_u16, v_mad_i16, v_fma_f16, v_div_fixup_f16, v_interp_p2_f16
 //                    gfx9 and later: with op_sel, keep the other half of the destination.
 //                    v_mad_legacy_f16 and so on: gfx8's v_mad_f16, which clears the upper half
+//   v_cvt_f32_fp8    gfx942; v_cvt_f32_fp8_ocp is gfx12's v_cvt_f32_fp8, with OCP's formats; also the other
+//                    conversions of fp8 and bf8
 //   v_mad_mix_f32    gfx900, not fused; v_fma_mix_f32 has the same opcode on gfx906 and is fused
 //
 // Other 16-bit operations clear the upper half on gfx8 and gfx9, and keep it on gfx10. v_cmpx writes a mask
@@ -32,6 +34,7 @@ enum class Family : uint8_t {
   kGfx9,
   kGfx10,
   kGfx11,
+  kGfx12,
   kNone = 0xff,  ///< Of an unknown chip.
 };
 

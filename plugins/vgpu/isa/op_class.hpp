@@ -35,6 +35,11 @@ constexpr OpClass kOpClasses[] = {
 static_assert(sizeof(kOpClasses) == kOpCount);
 }  // namespace detail
 
+/// Whether a wave waits at the instruction for the other waves of its work-group.
+constexpr bool waits_at_barrier(Op op) {
+  return op == Op::s_barrier || op == Op::s_barrier_wait;
+}
+
 /// Returns the operation's class; kNone for an unknown operation.
 constexpr OpClass op_class(Op op) {
   const auto index = static_cast<size_t>(op);

@@ -270,17 +270,22 @@ void append_wait_count(std::string& text, Family family, uint16_t value) {
 
 namespace {
 
-// gfx11: eight bits, without operations and streams.
-void append_message_of_gfx11(std::string& text, uint16_t value) {
+// gfx11 and later: eight bits, without operations and streams.
+void append_message_of_gfx11(std::string& text, Family family, uint16_t value) {
   constexpr std::string_view kNames[16] = {"", "MSG_INTERRUPT",      "MSG_HS_TESSFACTOR", "MSG_DEALLOC_VGPRS",
                                            "", "MSG_STALL_WAVE_GEN", "MSG_HALT_WAVES",    "",
                                            "", "MSG_GS_ALLOC_REQ"};
   constexpr std::string_view kReturning[] = {"MSG_RTN_GET_DOORBELL", "MSG_RTN_GET_DDID",  "MSG_RTN_GET_TMA",
                                              "MSG_RTN_GET_REALTIME", "MSG_RTN_SAVE_WAVE", "MSG_RTN_GET_TBA",
                                              "MSG_RTN_GET_TBA_TO_PC"};
+  constexpr unsigned kStallWaveGen = 5, kHaltWaves = 6, kGetPlace = 135;  // gfx12 has only the last one.
   const unsigned id = value & 0xffu;
   std::string_view name = id < std::size(kNames) ? kNames[id] : std::string_view();
   if (id >= 128 && id - 128 < std::size(kReturning)) name = kReturning[id - 128];
+  if (family == Family::kGfx12) {
+    if (id == kStallWaveGen || id == kHaltWaves) name = {};
+    if (id == kGetPlace) name = "MSG_RTN_GET_SE_AID_ID";
+  }
   if (!name.empty()) {
     text += "sendmsg(";
     text += name;
@@ -297,8 +302,8 @@ void append_message_of_gfx11(std::string& text, uint16_t value) {
 }  // namespace
 
 void append_message(std::string& text, Family family, uint16_t value) {
-  if (family == Family::kGfx11) {
-    append_message_of_gfx11(text, value);
+  if (family >= Family::kGfx11) {
+    append_message_of_gfx11(text, family, value);
     return;
   }
   constexpr std::string_view kNames[16] = {"",
@@ -363,16 +368,16 @@ void append_message(std::string& text, Family family, uint16_t value) {
 void append_hardware_register(std::string& text, const Target& target, uint16_t value) {
   struct Register {
     uint8_t id;
-    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …, 4: gfx942, 5: gfx11
+    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …, 4: gfx942, 5: gfx11, 6: gfx12
     std::string_view name;
   };
-  constexpr Register kRegisters[] = {{1, 63, "HW_REG_MODE"},
-                                     {2, 63, "HW_REG_STATUS"},
+  constexpr Register kRegisters[] = {{1, 127, "HW_REG_MODE"},
+                                     {2, 127, "HW_REG_STATUS"},
                                      {3, 63, "HW_REG_TRAPSTS"},
                                      {4, 19, "HW_REG_HW_ID"},
-                                     {5, 63, "HW_REG_GPR_ALLOC"},
-                                     {6, 63, "HW_REG_LDS_ALLOC"},
-                                     {7, 63, "HW_REG_IB_STS"},
+                                     {5, 127, "HW_REG_GPR_ALLOC"},
+                                     {6, 127, "HW_REG_LDS_ALLOC"},
+                                     {7, 127, "HW_REG_IB_STS"},
                                      {15, 62, "HW_REG_SH_MEM_BASES"},
                                      {16, 30, "HW_REG_TBA_LO"},
                                      {17, 30, "HW_REG_TBA_HI"},
@@ -381,8 +386,8 @@ void append_hardware_register(std::string& text, const Target& target, uint16_t 
                                      {20, 44, "HW_REG_FLAT_SCR_LO"},
                                      {21, 44, "HW_REG_FLAT_SCR_HI"},
                                      {22, 4, "HW_REG_XNACK_MASK"},
-                                     {23, 44, "HW_REG_HW_ID1"},
-                                     {24, 44, "HW_REG_HW_ID2"},
+                                     {23, 108, "HW_REG_HW_ID1"},
+                                     {24, 108, "HW_REG_HW_ID2"},
                                      {25, 12, "HW_REG_POPS_PACKER"},
                                      {29, 40, "HW_REG_SHADER_CYCLES"},
                                      {20, 16, "HW_REG_XCC_ID"},
@@ -392,9 +397,25 @@ void append_hardware_register(std::string& text, const Target& target, uint16_t 
                                      {24, 16, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"},
                                      {18, 32, "HW_REG_PERF_SNAPSHOT_PC_LO"},
                                      {19, 32, "HW_REG_PERF_SNAPSHOT_PC_HI"},
-                                     {27, 32, "HW_REG_PERF_SNAPSHOT_DATA"}};
+                                     {27, 32, "HW_REG_PERF_SNAPSHOT_DATA"},
+                                     {4, 64, "HW_REG_STATE_PRIV"},
+                                     {10, 64, "HW_REG_PERF_SNAPSHOT_DATA"},
+                                     {11, 64, "HW_REG_PERF_SNAPSHOT_PC_LO"},
+                                     {12, 64, "HW_REG_PERF_SNAPSHOT_PC_HI"},
+                                     {15, 64, "HW_REG_PERF_SNAPSHOT_DATA1"},
+                                     {16, 64, "HW_REG_PERF_SNAPSHOT_DATA2"},
+                                     {17, 64, "HW_REG_EXCP_FLAG_PRIV"},
+                                     {18, 64, "HW_REG_EXCP_FLAG_USER"},
+                                     {19, 64, "HW_REG_TRAP_CTRL"},
+                                     {20, 64, "HW_REG_SCRATCH_BASE_LO"},
+                                     {21, 64, "HW_REG_SCRATCH_BASE_HI"},
+                                     {29, 64, "HW_REG_SHADER_CYCLES_LO"},
+                                     {30, 64, "HW_REG_SHADER_CYCLES_HI"},
+                                     {31, 64, "HW_REG_DVGPR_ALLOC_LO"},
+                                     {32, 64, "HW_REG_DVGPR_ALLOC_HI"}};
   const unsigned id = bits_of(value, 0, 6), offset = bits_of(value, 6, 5), width = bits_of(value, 11, 5) + 1;
   const unsigned family = traits_of(target).has_xcc_id                     ? 4
+                          : target.family() == Family::kGfx12              ? 6
                           : target.family() == Family::kGfx11              ? 5
                           : target.family() == Family::kGfx8               ? 0
                           : target.family() == Family::kGfx9               ? 1
@@ -634,7 +655,7 @@ void append_buffer_format(std::string& text, Family family, uint8_t format) {
 }
 
 void append_export_target(std::string& text, Family family, uint8_t target) {
-  const bool gfx11 = family == Family::kGfx11;
+  const bool gfx11 = family >= Family::kGfx11;
   if (target <= 7) {
     text += "mrt";
     append_number(text, target);

@@ -11,7 +11,7 @@ namespace {
 
 TEST(IsaTarget, RoundTripsNames) {
   for (const char* text : {"gfx803", "gfx900", "gfx906", "gfx90a", "gfx90c", "gfx942", "gfx1010", "gfx1030",
-                           "gfx1100", "gfx1151"}) {
+                           "gfx1100", "gfx1151", "gfx1201"}) {
     const auto target = target_of(text);
     ASSERT_TRUE(target) << text;
     EXPECT_EQ(name(*target), text);
@@ -21,7 +21,7 @@ TEST(IsaTarget, RoundTripsNames) {
 }
 
 TEST(IsaTarget, RejectsUnknownNames) {
-  for (const char* text : {"", "gfx", "gfx9", "gfx700", "gfx1104", "gfx1200", "gfx9x0", "sm_80", "gfx90z",
+  for (const char* text : {"", "gfx", "gfx9", "gfx700", "gfx1104", "gfx1202", "gfx9x0", "sm_80", "gfx90z",
                            "gfx10300", "gfx804", "gfx1020"})
     EXPECT_FALSE(target_of(text)) << text;
   for (const Target& target : {Target{9, 4, 3}, Target{8, 0, 16}, Target{255, 255, 255}}) {
@@ -36,7 +36,7 @@ TEST(IsaTarget, EachChipHasItsOwnBitAndFamily) {
     const ChipSet chip = chip_set(target);
     EXPECT_FALSE(seen.intersects(chip)) << name(target);
     EXPECT_EQ(target_of(name(target)), target);
-    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10, Family::kGfx11})
+    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10, Family::kGfx11, Family::kGfx12})
       EXPECT_EQ(chip_set(family).intersects(chip), target.family() == family) << name(target);
     seen |= chip;
   }
@@ -44,7 +44,8 @@ TEST(IsaTarget, EachChipHasItsOwnBitAndFamily) {
 
 TEST(IsaTraits, ExistExactlyForChipsOfTheTables) {
   for (const Target& target : all_targets()) EXPECT_NE(find_traits(target), nullptr) << name(target);
-  for (const Target& target : {Target{8, 0, 4}, Target{9, 4, 3}, Target{10, 2, 0}, Target{11, 0, 4}}) {
+  for (const Target& target :
+       {Target{8, 0, 4}, Target{9, 4, 3}, Target{10, 2, 0}, Target{11, 0, 4}, Target{12, 0, 2}}) {
     EXPECT_EQ(find_traits(target), nullptr) << name(target);
   }
 }

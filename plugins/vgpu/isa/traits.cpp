@@ -13,12 +13,16 @@ constexpr uint32_t reg(unsigned id) {
 }
 constexpr uint32_t kHwId = reg(4), kShMemBases = reg(15), kTrapBases = 0xfu << 16, kXccId = reg(20),
                    kFlatScratch = 3u << 20, kXnackMask = reg(22), kHwId12 = 3u << 23, kShaderCycles = reg(29);
+/// gfx12: MODE, STATUS, STATE_PRIV, GPR_ALLOC, LDS_ALLOC, IB_STS, performance snapshots, exception flags,
+/// TRAP_CTRL, SCRATCH_BASE, SHADER_CYCLES of 64 bits, DVGPR_ALLOC_LO.
+constexpr uint32_t kSplitStatus = 0xe03f9cf6;
 
 constexpr Traits kVolcanicIslands{
     .has_null = false,
     .has_aperture_operands = false,
     .cmpx_writes_mask = true,
     .half_result = HalfResult::kClears,
+    .has_ieee_mode = true,
     .has_finite_halves = false,
     .extremes_flush = false,
     .sine_limited = true,
@@ -41,19 +45,23 @@ constexpr Traits kVolcanicIslands{
     .scratch_adds_registers = false,
     .flat_drops_offset = false,
     .packs_work_item_ids = false,
+    .has_ids_in_ttmps = false,
     .vgpr_granule = 4,
     .matrix_sums = MatrixSums::kExact,
+    .splits_matrices = false,
     .matrix_negates_doubles = false,
     .has_agprs = false,
     .has_unified_vgprs = false,
     .allocates_sgprs = true,
     .has_wave_placement_ids = false,
     .has_xcc_id = false,
+    .has_split_status = false,
     .has_get_doorbell = false,
     .has_returned_messages = false,
+    .has_split_counters = false,
     .mode_bits = ~0u,
     .hardware_registers = kUsual,
-    .trap = {.first = 112, .status = 4, .data = 10},
+    .trap = {.first = 112, .status = 4, .data = 10, .id_shift = 16},
 };
 
 constexpr Traits kTopaz = [] {
@@ -76,7 +84,7 @@ constexpr Traits kVega = [] {
   traits.flat_scratch_counts_from_base = false;
   traits.has_get_doorbell = true;
   traits.hardware_registers = kUsual | kShMemBases | kTrapBases;
-  traits.trap = {.first = 108, .status = 12, .data = 14};
+  traits.trap = {.first = 108, .status = 12, .data = 14, .id_shift = 16};
   return traits;
 }();
 
@@ -158,6 +166,20 @@ constexpr Traits kRdna3 = [] {
   return traits;
 }();
 
+constexpr Traits kRdna4 = [] {
+  Traits traits = kRdna3;
+  traits.image = ImageGeneration::kGfx12;
+  traits.has_split_counters = true;
+  traits.has_ieee_mode = false;
+  traits.has_ids_in_ttmps = true;
+  traits.splits_matrices = true;
+  traits.has_split_status = true;
+  traits.trap.id_shift = 28;
+  traits.mode_bits = 0x018000ff;  // FP_ROUND, FP_DENORM, FP16_OVFL, SCALAR_PREFETCH_EN
+  traits.hardware_registers = kSplitStatus | kHwId12;
+  return traits;
+}();
+
 struct Row {
   Target chip;
   const Traits& traits;
@@ -171,7 +193,8 @@ constexpr Row kRows[] = {
     {{10, 1, 2}, kRdna},           {{10, 1, 3}, kRdna},        {{10, 3, 0}, kRdna2}, {{10, 3, 1}, kRdna2},
     {{10, 3, 2}, kRdna2},          {{10, 3, 3}, kRdna2},       {{10, 3, 4}, kRdna2}, {{10, 3, 5}, kRdna2},
     {{10, 3, 6}, kRdna2},          {{11, 0, 0}, kRdna3},       {{11, 0, 1}, kRdna3}, {{11, 0, 2}, kRdna3},
-    {{11, 0, 3}, kRdna3},          {{11, 5, 0}, kRdna3},       {{11, 5, 1}, kRdna3},
+    {{11, 0, 3}, kRdna3},          {{11, 5, 0}, kRdna3},       {{11, 5, 1}, kRdna3}, {{12, 0, 0}, kRdna4},
+    {{12, 0, 1}, kRdna4},
 };
 
 }  // namespace

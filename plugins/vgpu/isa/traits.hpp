@@ -2,8 +2,8 @@
 // row for each chip. Code that executes instructions uses these columns and does not compare generations, so
 // a new chip is a new row. Decoder and disassembler, which handle encodings, may use families.
 //
-// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, RDNA 3, CDNA 2, CDNA 3), LLVM's AMDGPU.td and
-// SIDefines.h, and the sources noted at columns.
+// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, RDNA 3, RDNA 4, CDNA 2, CDNA 3), LLVM's AMDGPU.td
+// and SIDefines.h, and the sources noted at columns.
 //
 // *Threads:* any; constants.
 #pragma once
@@ -29,7 +29,7 @@ enum class BufferRules : uint8_t {
 };
 
 /// Generation of the texture unit: resource words and image layouts.
-enum class ImageGeneration : uint8_t { kGfx8, kGfx9, kGfx10_1, kGfx10_3, kGfx11 };
+enum class ImageGeneration : uint8_t { kGfx8, kGfx9, kGfx10_1, kGfx10_3, kGfx11, kGfx12 };
 
 /// DPP controls that cross rows of 16 lanes.
 enum class DppControls : uint8_t {
@@ -47,9 +47,10 @@ enum class MatrixSums : uint8_t {
 
 /// Registers of a trap handler.
 struct TrapRegisters {
-  uint8_t first;   ///< Code of TTMP0, which with TTMP1 has the return address.
-  uint8_t status;  ///< TTMP in which amdkfd's first-level handler leaves STATUS.
-  uint8_t data;    ///< First of two TTMPs with TMA.
+  uint8_t first;     ///< Code of TTMP0, which with TTMP1 has the return address.
+  uint8_t status;    ///< TTMP in which amdkfd's first-level handler leaves STATUS.
+  uint8_t data;      ///< First of two TTMPs with TMA.
+  uint8_t id_shift;  ///< First bit of the trap's number in TTMP1.
 };
 
 struct Traits {
@@ -57,6 +58,7 @@ struct Traits {
   bool has_aperture_operands;  ///< SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT
   bool cmpx_writes_mask;       ///< v_cmpx writes its mask and EXEC.
   HalfResult half_result;
+  bool has_ieee_mode;      ///< MODE has IEEE and DX10_CLAMP; otherwise clamps return 0 for a NaN (gfx12).
   bool has_finite_halves;  ///< FP16_OVFL of MODE exists: overflowing halves become the largest finite value.
   bool extremes_flush;     ///< min, max and med3 flush denormals if MODE does.
   bool sine_limited;       ///< Sine and cosine of more than 256 turns return the value for 0.
@@ -83,16 +85,22 @@ struct Traits {
   bool scratch_adds_registers;     ///< Scratch instructions have a VGPR and an SGPR; otherwise one of them.
   bool flat_drops_offset;          ///< FLAT accesses to global memory ignore their offset: a bug of gfx10.1.
   bool packs_work_item_ids;        ///< The three ids share v0.
-  uint8_t vgpr_granule;            ///< Unit of VGPRs in COMPUTE_PGM_RSRC1, for waves of 64.
+  /// Work-group ids are in TTMP9 and TTMP7, and the wave's number in TTMP8; otherwise ids follow the user
+  /// SGPRs.
+  bool has_ids_in_ttmps;
+  uint8_t vgpr_granule;         ///< Unit of VGPRs in COMPUTE_PGM_RSRC1, for waves of 64.
   MatrixSums matrix_sums;       ///< Of matrix instructions with F16 and BF16; kTruncated: also XF32, FP8, BF8
+  bool splits_matrices;         ///< WMMA has each element in one lane only (vector/split_matrix.hpp).
   bool matrix_negates_doubles;  ///< BLGP of matrix instructions with F64 negates A, B and C.
   bool has_agprs;               ///< Accumulation registers, which matrix instructions use
   bool has_unified_vgprs;       ///< VGPRs and AGPRs are one file; memory instructions may use either.
   bool allocates_sgprs;         ///< SGPRs are allocated in units of 16; otherwise kernels have all of them.
   bool has_wave_placement_ids;  ///< HW_ID1 and HW_ID2 exist, and HW_ID does not.
   bool has_xcc_id;              ///< Hardware register 20 is XCC_ID; otherwise, if it exists, FLAT_SCRATCH.
-  bool has_get_doorbell;        ///< s_sendmsg(MSG_GET_DOORBELL); otherwise, if it exists, s_sendmsg_rtn
+  bool has_split_status;  ///< STATE_PRIV, EXCP_FLAG_USER, TRAP_CTRL and others replace TRAPSTS and HW_ID.
+  bool has_get_doorbell;  ///< s_sendmsg(MSG_GET_DOORBELL); otherwise, if it exists, s_sendmsg_rtn
   bool has_returned_messages;   ///< s_sendmsg_rtn; message 3 of s_sendmsg releases the VGPRs.
+  bool has_split_counters;      ///< LDS, scalar memory and vector memory have a counter each (isa/waits.hpp).
   uint32_t mode_bits;           ///< Bits of MODE that s_setreg writes.
   uint32_t hardware_registers;  ///< Bit n: s_getreg and s_setreg support register n.
   TrapRegisters trap;

@@ -70,6 +70,9 @@ TEST(IsaVectors, Gfx10TextMatchesLlvm) {
 TEST(IsaVectors, Gfx11TextMatchesLlvm) {
   check("gfx11", 20'000);
 }
+TEST(IsaVectors, Gfx12TextMatchesLlvm) {
+  check("gfx12", 59'000);
+}
 
 }  // namespace
 }  // namespace rigel::vgpu::isa

@@ -15,7 +15,8 @@ struct WaitCounts {
 };
 
 constexpr WaitCounts wait_counts(Family family, uint16_t value) {
-  if (family == Family::kGfx11) return {value >> 10 & 63u, value & 7u, value >> 4 & 63u, 63, 7, 63};
+  if (family >= Family::kGfx11 && family != Family::kNone)
+    return {value >> 10 & 63u, value & 7u, value >> 4 & 63u, 63, 7, 63};
   const unsigned most_vm = family == Family::kGfx8 ? 15 : 63, most_lgkm = family == Family::kGfx10 ? 63 : 15;
   return {(value & 15u) | ((value >> 10 & 0x30u) & most_vm),
           value >> 4 & 7u,

@@ -1,6 +1,6 @@
 // Waits for outstanding operations: the counters that an instruction waits for, with their limits.
 //
-// Source: ISA manuals, S_WAITCNT and similar instructions.
+// Source: ISA manuals, S_WAITCNT and similar instructions; S_WAIT_LOADCNT and others of RDNA 4.
 //
 // *Threads:* any.
 #pragma once
@@ -16,12 +16,15 @@ namespace rigel::vgpu::isa {
 
 /// A counter of outstanding operations.
 enum class WaitCounter : uint8_t {
-  kVector,       ///< VM_CNT: vector memory; on gfx10 without stores
+  kVector,       ///< VM_CNT: vector memory; on gfx10 and later without stores. LOAD_CNT on gfx12
   kExport,       ///< EXP_CNT
-  kShared,       ///< LGKM_CNT: LDS, GDS, scalar memory, messages
-  kVectorStore,  ///< VS_CNT of gfx10
+  kShared,       ///< LGKM_CNT: LDS, GDS, scalar memory, messages. DS_CNT on gfx12: LDS only
+  kVectorStore,  ///< VS_CNT of gfx10, STORE_CNT of gfx12
+  kScalar,       ///< KM_CNT of gfx12: scalar memory, messages
+  kSample,       ///< SAMPLE_CNT of gfx12: images with a sampler
+  kBvh,          ///< BVH_CNT of gfx12: intersections of rays
 };
-constexpr unsigned kCounters = 4;
+constexpr unsigned kCounters = 7;
 
 /// The waits of one instruction.
 class Waits {

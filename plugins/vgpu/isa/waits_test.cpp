@@ -37,6 +37,17 @@ TEST(IsaWaits, AreOfOneCounter) {
   EXPECT_TRUE(waits_of("gfx1030", 0xbbfd003f).is_empty());
 }
 
+TEST(IsaWaits, AreSplitOnGfx12) {
+  EXPECT_EQ(waits_of("gfx1200", 0xbfc00003).limit(WaitCounter::kVector), 3u);  // s_wait_loadcnt 0x3
+  const Waits scalar = waits_of("gfx1201", 0xbfc70000);                        // s_wait_kmcnt 0x0
+  EXPECT_EQ(scalar.limit(WaitCounter::kScalar), 0u);
+  EXPECT_EQ(scalar.limit(WaitCounter::kShared), std::nullopt);
+  const Waits both = waits_of("gfx1201", 0xbfc80205);  // s_wait_loadcnt_dscnt 0x205
+  EXPECT_EQ(both.limit(WaitCounter::kVector), 2u);
+  EXPECT_EQ(both.limit(WaitCounter::kShared), 5u);
+  EXPECT_TRUE(waits_of("gfx1201", 0xbfc7001f).is_empty());
+}
+
 TEST(IsaWaits, AreEmptyForOtherInstructions) {
   EXPECT_TRUE(waits_of("gfx900", 0xbf810000).is_empty());  // s_endpgm
 }
