@@ -257,7 +257,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
 
   // Some of these combinations are not valid formats.
   const uint32_t data_format = 1 + draw.below(14), number_format = draw.below(8),
-                 unified = 1 + draw.below(family == isa::Family::kGfx11 ? 63 : 77);
+                 unified = 1 + draw.below(family >= isa::Family::kGfx11 ? 63 : 77);
   if (in.encoding == isa::Encoding::kMtbuf) {
     in.dfmt = static_cast<uint8_t>(data_format);
     in.nfmt = static_cast<uint8_t>(number_format);

@@ -29,17 +29,19 @@ class Bits {
 };
 
 struct Choice {
-  unsigned data, number, unified;
+  unsigned data, number, unified, compact;
 };
-// Image formats: numbers of gfx8 and gfx9, and of gfx10. Integers of 32 and 64 bits, for atomics, come first.
+// Image formats: numbers of gfx8 and gfx9, of gfx10 and of gfx11. Integers of 32 and 64 bits, for atomics,
+// come first.
 constexpr Choice kChoices[] = {
-    {4, 4, 20},   {4, 5, 21},   {4, 7, 22},   {11, 4, 62}, {11, 5, 63},  {11, 7, 64}, {1, 0, 1},
-    {1, 1, 2},    {1, 4, 5},    {1, 5, 6},    {2, 0, 7},   {2, 1, 8},    {2, 4, 11},  {2, 5, 12},
-    {2, 7, 13},   {3, 0, 14},   {3, 1, 15},   {3, 4, 18},  {3, 5, 19},   {5, 0, 23},  {5, 1, 24},
-    {5, 4, 27},   {5, 5, 28},   {5, 7, 29},   {6, 7, 36},  {7, 7, 43},   {9, 0, 50},  {9, 4, 54},
-    {10, 0, 56},  {10, 1, 57},  {10, 4, 60},  {10, 5, 61}, {10, 9, 130}, {12, 0, 65}, {12, 1, 66},
-    {12, 4, 69},  {12, 5, 70},  {12, 7, 71},  {14, 4, 75}, {14, 5, 76},  {14, 7, 77}, {16, 0, 133},
-    {17, 0, 134}, {18, 0, 135}, {19, 0, 136}, {1, 9, 128}, {3, 9, 129}};
+    {4, 4, 20, 20},   {4, 5, 21, 21},   {4, 7, 22, 22},   {11, 4, 62, 48}, {11, 5, 63, 49}, {11, 7, 64, 50},
+    {1, 0, 1, 1},     {1, 1, 2, 2},     {1, 4, 5, 5},     {1, 5, 6, 6},    {2, 0, 7, 7},    {2, 1, 8, 8},
+    {2, 4, 11, 11},   {2, 5, 12, 12},   {2, 7, 13, 13},   {3, 0, 14, 14},  {3, 1, 15, 15},  {3, 4, 18, 18},
+    {3, 5, 19, 19},   {5, 0, 23, 23},   {5, 1, 24, 24},   {5, 4, 27, 27},  {5, 5, 28, 28},  {5, 7, 29, 29},
+    {6, 7, 36, 30},   {7, 7, 43, 31},   {9, 0, 50, 36},   {9, 4, 54, 40},  {10, 0, 56, 42}, {10, 1, 57, 43},
+    {10, 4, 60, 46},  {10, 5, 61, 47},  {10, 9, 130, 66}, {12, 0, 65, 51}, {12, 1, 66, 52}, {12, 4, 69, 55},
+    {12, 5, 70, 56},  {12, 7, 71, 57},  {14, 4, 75, 61},  {14, 5, 76, 62}, {14, 7, 77, 63}, {16, 0, 133, 68},
+    {17, 0, 134, 69}, {18, 0, 135, 70}, {19, 0, 136, 71}, {1, 9, 128, 64}, {3, 9, 129, 65}};
 
 // Common formats, for which the executor has a fast path.
 constexpr unsigned kPlainChoices[] = {2, 5, 6, 28, 40};
@@ -48,11 +50,12 @@ void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
   const bool gfx10 = state.target.family() >= Family::kGfx10;
   Bits sampler(state, code, 4);
   const bool same = draw.one_in(2);
+  const unsigned most_lod = state.target.family() == Family::kGfx12 ? 45 : 44;
   if (plain) {
     for (unsigned i = 0; i < 3; ++i) sampler.set(3 * i, 3 * i + 2, draw.one_in(8) ? 6 : draw.below(3));
     sampler.set(15, 15, draw.one_in(2));
     sampler.set(27, 27, draw.one_in(4));
-    sampler.set(44, 55, 4095);
+    sampler.set(most_lod, most_lod + 11, 4095);
     if (draw.one_in(2)) sampler.set(84, 87, 5);  // Linear.
     return;
   }
@@ -62,8 +65,8 @@ void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
   sampler.set(15, 15, draw.one_in(4));
   sampler.set(27, 27, draw.one_in(4));
   sampler.set(29, 30, draw.one_in(4) ? 1 + draw.below(2) : 0);
-  if (draw.one_in(4)) sampler.set(32, 43, draw.below(3 * 256));
-  sampler.set(44, 55, draw.one_in(4) ? draw.below(4 * 256) : 4095);
+  if (draw.one_in(4)) sampler.set(32, most_lod - 1, draw.below(3 * 256));
+  sampler.set(most_lod, most_lod + 11, draw.one_in(4) ? draw.below(4 * 256) : 4095);
   if (draw.one_in(4)) sampler.set(64, 77, draw.below(1 << 14));
   const bool linear = draw.one_in(2);
   sampler.set(84, 85, linear);
@@ -88,10 +91,11 @@ uint32_t half_of(float value) {
 
 bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   const Family family = state.target.family();
-  const bool gfx10 = family == Family::kGfx10;
+  const bool gfx12 = family == Family::kGfx12, gfx11 = family == Family::kGfx11,
+             rdna = family == Family::kGfx10 || gfx11 || gfx12;
   const std::string_view name = isa::name(in.op);
   in.r128 = false;
-  if (gfx10 && in.dim > 5) return false;
+  if (rdna && in.dim > 5) return false;
   if (in.saddr.code > 88 || !in.vaddr.is_vgpr()) return false;
   const bool has_sampler = in.extra[0].exists();
   if (has_sampler && (in.extra[0].code > 96 ||
@@ -105,6 +109,7 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   const unsigned given = static_cast<unsigned>(std::popcount(in.dmask));
   if (atomic && given != (pair ? 2u : 1u) && given != (pair ? 4u : 2u)) return false;
   const bool wide = given > (pair ? 2u : 1u);
+  if (wide && name.find("add_") != name.npos) return false;  // These have 32 bits.
   // Only atomics on whole texels are compared: other register bits are not defined.
   if (atomic && in.d16) in.d16 = false;
 
@@ -116,18 +121,20 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   const bool plain = has_sampler && !compare && draw.one_in(3);
   if (plain) choice = kPlainChoices[draw.below(std::size(kPlainChoices))];
   const Choice& format = kChoices[choice];
-  const TypedFormat typed = gfx10 ? typed_format(format.unified) : typed_format(format.data, format.number);
+  const TypedFormat typed = gfx11 || gfx12 ? compact_format(format.compact)
+                            : rdna         ? typed_format(format.unified)
+                                           : typed_format(format.data, format.number);
   if (compare && (typed.number == TypedFormat::Number::kUint || typed.number == TypedFormat::Number::kSint))
     return false;  // Comparisons need numbers, not bits.
 
   static constexpr unsigned kTypes[] = {8, 9, 10, 11, 12, 13};
   // gfx10 instructions have a dimension; the resource may have another one.
-  unsigned type = kTypes[gfx10 && !draw.one_in(8) ? in.dim : draw.below(6)];
+  unsigned type = kTypes[rdna && !draw.one_in(8) ? in.dim : draw.below(6)];
   if (plain && draw.one_in(2)) {
     in.tfe = in.lwe = in.d16 = in.da = in.a16 = false;
-    if (!gfx10) type = 9;
+    if (!rdna) type = 9;
   }
-  if (!gfx10 && type == 11) in.da = true;
+  if (!rdna && type == 11) in.da = true;
   const bool rows = type == 8 || type == 12, volume = type == 10, layers = type >= 11;
   const bool may_be_tiled = draw.one_in(3) && (family == Family::kGfx8 || !rows);
   const bool large = may_be_tiled && draw.one_in(2);  // Several blocks.
@@ -158,7 +165,10 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   }
   Bits resource(state, in.saddr.code, 8);
   resource.set(0, 39, va >> 8);
-  if (draw.one_in(4)) resource.set(40, 51, draw.below(2 * 256));
+  if (draw.one_in(4)) {
+    const unsigned min_lod = gfx12 ? 186 : gfx11 ? 187 : 40;
+    resource.set(min_lod, min_lod + 11, draw.below(2 * 256));
+  }
   resource.set(78, 91, height - 1);
   unsigned select[4] = {4, 5, 6, 7};
   if (draw.one_in(2)) {
@@ -166,21 +176,30 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
     if (name.find("store") == name.npos && draw.one_in(2)) select[draw.below(4)] = draw.below(2);
   }
   for (unsigned i = 0; i < 4; ++i) resource.set(96 + 3 * i, 98 + 3 * i, select[i]);
-  resource.set(108, 111, base_level);
-  resource.set(112, 115, last_level);
+  resource.set(gfx12 ? 57 : 108, gfx12 ? 61 : 111, base_level);
+  resource.set(gfx12 ? 111 : 112, 115, last_level);
   resource.set(116, 120, tiled_bytes != 0 ? tiled.mode : family == Family::kGfx8 ? 8 : 0);
   resource.set(124, 127, type);
   const uint32_t last_plane = planes - 1;
-  if (gfx10) {
-    resource.set(52, 60, format.unified);
-    resource.set(62, 75, width - 1);
-    resource.set(95, 95, 1);
+  if (gfx12) {
+    resource.set(49, 56, format.compact);
+    resource.set(62, 77, width - 1);
     resource.set(121, 123, draw.below(6));
-    const bool tells_pitch = state.target.minor == 3 && (type == 8 || type == 9);
+    const bool tells_pitch = type == 8 || type == 9;
+    if (tells_pitch && levels == 1 && draw.one_in(2)) pitch *= 2;
+    resource.set(128, 143, tells_pitch ? pitch - 1 : last_plane);
+    if (layers) resource.set(144, 157, first_layer);
+    resource.set(44, 48, levels - 1);
+  } else if (rdna) {
+    resource.set(52, 60, gfx11 ? format.compact : format.unified);
+    resource.set(62, 75, width - 1);
+    if (!gfx11) resource.set(95, 95, 1);
+    resource.set(121, 123, draw.below(6));
+    const bool tells_pitch = (gfx11 || state.target.minor == 3) && (type == 8 || type == 9);
     if (tells_pitch && levels == 1 && draw.one_in(2)) pitch *= 2;
     resource.set(128, 141, tells_pitch ? pitch - 1 : last_plane);
     if (layers) resource.set(144, 156, first_layer);
-    resource.set(164, 167, levels - 1);
+    resource.set(gfx11 ? 48 : 164, gfx11 ? 51 : 167, levels - 1);
   } else {
     resource.set(52, 57, format.data);
     resource.set(58, 61, format.number);

@@ -24,16 +24,20 @@ uint32_t draw_tiling(Draw& draw, TiledImage& image, Tiling& chip) {
   if (image.major == 8) {
     draw_tables(draw, image, chip);
   } else {
-    image.mode = 1 + draw.below(31);
+    image.mode = 1 + draw.below(image.major == 12 ? 7 : 31);
     // Pipes, packers, banks, shader engines.
     chip.gb_addr_config = draw.below(5) | draw.below(5) << 8 | draw.below(5) << 12 | draw.below(4) << 19;
+    constexpr uint32_t kNavi3[] = {0x202, 0x404, 0x505};
+    if (image.major == 11 && draw.one_in(2)) chip.gb_addr_config = kNavi3[draw.below(3)];
   }
   const auto bytes = tiled_bytes(image, chip);
   if (!bytes || *bytes > kMostBytes) return 0;
   // Blocks distributed over pipes and banks may start at any of them, selected by low address bits.
   constexpr uint32_t kLine = 256;
-  const bool spread = image.major == 8 || image.mode >= 16;
-  const uint32_t lines = image.major == 8 || image.mode >= 24 || image.mode < 20 ? 256 : 16;
+  const bool spread = image.major == 8 || (image.major == 12 ? image.mode > 1 : image.mode >= 16);
+  const uint32_t lines = image.major == 12                                         ? 16
+                         : image.major == 8 || image.mode >= 24 || image.mode < 20 ? 256
+                                                                                   : 16;
   if (spread && draw.one_in(2)) image.base = draw.below(lines) * kLine;
   return static_cast<uint32_t>(*bytes);
 }

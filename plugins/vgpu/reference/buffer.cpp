@@ -45,7 +45,7 @@ Descriptor descriptor_of(const isa::Instruction& in, const State& state) {
   d.number_format = static_cast<unsigned>(bits(108, 110));
   d.data_format = static_cast<unsigned>(bits(111, 114));
   d.unified_format = static_cast<unsigned>(bits(108, 114));
-  if (family == Family::kGfx11) {
+  if (family >= Family::kGfx11) {
     d.swizzle = bits(62, 63) != 0;
     d.unified_format = static_cast<unsigned>(bits(108, 113));
   }
@@ -165,7 +165,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
   const Descriptor& d = buffer.descriptor();
   const bool gfx10 = before.target.family() >= Family::kGfx10;
   const bool own_format = in.encoding == isa::Encoding::kMtbuf;
-  const bool gfx11 = before.target.family() == Family::kGfx11;
+  const bool gfx11 = before.target.family() >= Family::kGfx11;
   const TypedFormat format = gfx11        ? compact_format(own_format ? in.format : d.unified_format)
                              : own_format ? (gfx10 ? typed_format(in.format) : typed_format(in.dfmt, in.nfmt))
                              : gfx10      ? typed_format(d.unified_format)

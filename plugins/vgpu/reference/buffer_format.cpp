@@ -110,6 +110,9 @@ TypedFormat compact_format(unsigned format) {
     if (typed_format(data, 4).bits[0] == 32) number = index == 2 ? 7 : 4 + index;
     return typed_format(data, number);
   }
+  // Image formats: 8, 8_8 and 8_8_8_8 in sRGB; 16-bit colours.
+  if (format >= 64 && format <= 66) return typed_format(format == 64 ? 1 : format == 65 ? 3 : 10, 9);
+  if (format >= 68 && format <= 71) return typed_format(16 + format - 68, 0);
   return {};
 }
 

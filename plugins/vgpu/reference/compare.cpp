@@ -72,6 +72,10 @@ void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
   }
 }
 
+bool is_of_one_operation() {
+  return std::getenv("RIGEL_OP") != nullptr;
+}
+
 uint64_t draws_per_row() {
   return number_from_environment("RIGEL_DRAWS", 6);
 }

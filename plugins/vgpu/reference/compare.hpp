@@ -23,7 +23,8 @@ struct Chip {
 constexpr Chip kChipsCompared[] = {
     {"gfx803", false},  {"gfx810", false}, {"gfx900", false},  {"gfx906", false}, {"gfx908", false},
     {"gfx90a", false},  {"gfx942", false}, {"gfx1010", false}, {"gfx1010", true}, {"gfx1011", false},
-    {"gfx1030", false}, {"gfx1030", true}, {"gfx1100", false}, {"gfx1100", true}, {"gfx1150", true}};
+    {"gfx1030", false}, {"gfx1030", true}, {"gfx1100", false}, {"gfx1100", true}, {"gfx1150", true},
+    {"gfx1201", false}, {"gfx1201", true}};
 isa::Target target_of(const Chip& chip);
 
 /// Calls `line` for each row of the tables for this chip and these encodings. RIGEL_OP selects one operation.
@@ -33,6 +34,9 @@ void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
 inline const std::set<isa::Encoding> kScalarEncodings = {isa::Encoding::kSop1, isa::Encoding::kSop2,
                                                          isa::Encoding::kSopk, isa::Encoding::kSopc,
                                                          isa::Encoding::kSopp};
+
+/// Whether RIGEL_OP limits for_each_row() to one operation.
+bool is_of_one_operation();
 
 /// Draws per row: RIGEL_DRAWS, or 6.
 uint64_t draws_per_row();

@@ -95,9 +95,21 @@ class Control {
       case Op::s_setkill:
         if ((in_.simm16 & 1) != 0) next = Next::kEnds;
         break;
+      case Op::s_barrier_wait:  // Of the work-group.
+        if (in_.simm16 != 0xffff) return false;
+        next = Next::kBarrier;
+        break;
+      case Op::s_barrier_signal_isfirst:  // No other wave has signalled.
+        if (in_.src[0].code != 193) return false;
+        state_.scc = 1;
+        break;
+      case Op::s_barrier_signal:
+        if (in_.src[0].code != 193) return false;
+        break;
       case Op::s_barrier:
         next = Next::kBarrier;
         break;
+      case Op::s_sleep_var:
       case Op::s_sleep:
         next = Next::kSleeps;
         break;
@@ -272,10 +284,12 @@ class Control {
       return state_.pc;
     }
     if (hardware_.trap_code == 0 || (hardware_.status & kTrapEn) == 0) return behind_;
-    const bool gfx8 = state_.target.family() == Family::kGfx8;
+    const bool gfx8 = state_.target.family() == Family::kGfx8,
+               gfx12 = state_.target.family() == Family::kGfx12;
     const unsigned ttmp = gfx8 ? 112 : 108;
-    const uint32_t status = status_register();
-    state_.set_pair(ttmp, (state_.pc & 0xffffffffffff) | uint64_t{in_.simm16 & 0xffu} << 48);
+    const uint32_t status = gfx12 ? private_state() : status_register();
+    const uint64_t number = gfx12 ? uint64_t{in_.simm16 & 0xfu} << 60 : uint64_t{in_.simm16 & 0xffu} << 48;
+    state_.set_pair(ttmp, (state_.pc & 0xffffffffffff) | number);
     state_.scalar[ttmp + (gfx8 ? 4 : 12)] = status;
     state_.set_pair(ttmp + (gfx8 ? 10 : 14), hardware_.trap_data);
     hardware_.status |= kPriv;
@@ -291,7 +305,37 @@ class Control {
            (state_.mask_at(isa::code::kVccLo) == 0 ? kVccz : 0) | kValid;
   }
 
+  // RDNA 4: STATE_PRIV has SCC and HALT.
+  uint32_t private_state() const {
+    return state_.scc << 9 | ((hardware_.status & kHalt) != 0 ? 1u << 14 : 0);
+  }
+
+  uint64_t register_of_gfx12() const {
+    switch (in_.simm16 & 63) {
+      case 1:
+        return state_.mode & 0x018000ff;
+      case 2:
+        return status_register() & ~(kHalt | 1u);
+      case 4:
+        return private_state();
+      case 5:
+        return uint64_t{hardware_.vgprs / (state_.wave_size == 32 ? 8 : 4) - 1} << 12;
+      case 6:
+        return (hardware_.lds_bytes + 511) / 512 << 12;
+      case 18:
+        return hardware_.trap_status;
+      case 19:  // TRAP_CTRL
+        return state_.mode >> 12 & 0x7f;
+      case 20:
+      case 21:
+        return hardware_.flat_scratch[(in_.simm16 & 63) - 20];
+      default:
+        return 0;
+    }
+  }
+
   uint64_t hardware_register() const {
+    if (state_.target.family() == Family::kGfx12) return register_of_gfx12();
     switch (in_.simm16 & 63) {
       case 1:
         return state_.mode;
@@ -328,6 +372,37 @@ class Control {
     const auto put = [&](uint32_t& to, uint32_t writable) {
       to = (to & ~(mask & writable)) | (bits & mask & writable);
     };
+    const bool gfx12 = state_.target.family() == Family::kGfx12;
+    if (gfx12) {
+      uint32_t other = 0;
+      switch (in_.simm16 & 63) {
+        case 1:
+          put(state_.mode, 0x018000ff);
+          break;
+        case 4:
+          if ((hardware_.status & kPriv) == 0) break;
+          other = private_state();
+          put(other, 1u << 9 | 1u << 14);
+          state_.scc = other >> 9 & 1;
+          hardware_.status = (hardware_.status & ~kHalt) | ((other >> 14 & 1) != 0 ? kHalt : 0);
+          break;
+        case 18:
+          put(hardware_.trap_status, ~0u);
+          break;
+        case 19:
+          other = state_.mode >> 12 & 0x7f;
+          put(other, 0x7f);
+          state_.mode = (state_.mode & ~0x7f000u) | other << 12;
+          break;
+        case 20:
+        case 21:
+          put(hardware_.flat_scratch[(in_.simm16 & 63) - 20], ~0u);
+          break;
+        default:
+          break;
+      }
+      return;
+    }
     switch (in_.simm16 & 63) {
       case 1:  // Higher bits control indexing, VSKIP and forks, which gfx10 lacks.
         put(state_.mode, state_.target.family() >= Family::kGfx10 ? 0x07ffffff : ~0u);

@@ -60,6 +60,8 @@ uint16_t immediate(Draw& draw, Op op) {
       const uint16_t id = kKnown[draw.below(std::size(kKnown))];
       return static_cast<uint16_t>((any & 0xffc0) | (draw.one_in(2) ? 1 + draw.below(3) : id));
     }
+    case Op::s_barrier_wait:
+      return 0xffff;
     case Op::s_sendmsg:
     case Op::s_sendmsghalt: {
       static constexpr uint16_t kKnown[] = {1, 4, 10};
@@ -161,6 +163,10 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
     static constexpr uint16_t kKnown[] = {128, 130, 133};
     in.simm16 = kKnown[draw.below(3)];
     words[0] = (words[0] & ~0xffu) | in.simm16;
+  }
+  if (in.op == Op::s_barrier_signal || in.op == Op::s_barrier_signal_isfirst) {
+    in.src[0].code = isa::code::kZero + 65;  // -1: that of the work-group
+    words[0] = (words[0] & ~0xffu) | in.src[0].code;
   }
   if (is_unspecified(in)) return;
 

@@ -62,6 +62,10 @@ bool parse(std::string_view name, DataShare& out) {
   }
   const bool hi = drop("hi"), d16 = drop("d16");
   if (d16) out.element.part = hi ? Part::kHigh : Part::kLow;
+  if (words.size() == 3 && (words[1] == "clamp" || words[1] == "sub")) {  // sub_clamp, cond_sub
+    words[0] += "_" + words[1];
+    words.erase(words.begin() + 1);
+  }
   if (words.size() != 2) return false;
   std::string verb = words[0];
   if (verb == "condxchg32") {
@@ -95,6 +99,8 @@ bool parse(std::string_view name, DataShare& out) {
       {"add", is_float ? Change::kFloatAdd : Change::kAdd},
       {"sub", Change::kSubtract},
       {"rsub", Change::kReverseSubtract},
+      {"sub_clamp", Change::kClampedSubtract},
+      {"cond_sub", Change::kConditionalSubtract},
       {"inc", Change::kIncrement},
       {"dec", Change::kDecrement},
       {"min", is_float    ? Change::kFloatMin

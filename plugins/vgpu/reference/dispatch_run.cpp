@@ -1,6 +1,7 @@
 #include "plugins/vgpu/reference/dispatch_run.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -55,9 +56,11 @@ class Model {
     target_.wave32 = dispatch.wave_size == 32;
     const bool eights = dispatch.wave_size == 32;
     vgprs_ = std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
+    // The other registers of the file are AGPRs.
+    if (isa::traits_of(target).has_unified_vgprs) vgprs_ = ((dispatch.pgm_rsrc3 & 0x3f) + 1) * 4;
     if (target.major < 10) sgprs_ = std::min(((dispatch.pgm_rsrc1 >> 6 & 0xf) / 2 + 1) * 16, 106u);
-    mode_ = (dispatch.pgm_rsrc1 >> 12 & 0xff) | (dispatch.pgm_rsrc1 >> 21 & 1) << 8 |
-            (dispatch.pgm_rsrc1 >> 23 & 1) << 9;
+    mode_ = dispatch.pgm_rsrc1 >> 12 & 0xff;
+    if (target.major < 12) mode_ |= (dispatch.pgm_rsrc1 >> 21 & 1) << 8 | (dispatch.pgm_rsrc1 >> 23 & 1) << 9;
     if (target.major >= 9) mode_ |= (dispatch.pgm_rsrc1 >> 26 & 1) << 23;
   }
 
@@ -114,10 +117,17 @@ class Model {
     std::copy_n(dispatch_.user_sgprs.begin(), dispatch_.user_sgpr_count, state.scalar.begin());
     uint32_t next = dispatch_.user_sgpr_count;
     const uint32_t rsrc2 = dispatch_.pgm_rsrc2, id_rows = (rsrc2 >> 11 & 3) + 1;
-    for (uint32_t i = 0; i < 3; ++i) {
+    const bool gfx12 = target_.major == 12;
+    if (gfx12) {  // TTMP9, TTMP7 and TTMP8
+      state.scalar[108 + 9] = group[0];
+      state.scalar[108 + 7] = (group[1] & 0xffff) | group[2] << 16;
+      state.scalar[108 + 8] = w << 25;
+    }
+    for (uint32_t i = 0; i < 3 && !gfx12; ++i) {
       if ((rsrc2 >> (7 + i) & 1) != 0) state.scalar[next++] = group[i];
     }
-    if ((rsrc2 >> 10 & 1) != 0) state.scalar[next++] = (items + lanes - 1) / lanes | (w == 0 ? 1u << 31 : 0);
+    if ((rsrc2 >> 10 & 1) != 0 && !gfx12)
+      state.scalar[next++] = (items + lanes - 1) / lanes | (w == 0 ? 1u << 31 : 0);
     const isa::Traits& traits = isa::traits_of(target_);
     if (traits.has_launched_flat_scratch) {
       const uint64_t scratch = dispatch_.scratch_va + w * uint64_t{dispatch_.scratch_wave_bytes};
@@ -190,6 +200,10 @@ class Model {
       const auto fail = [&](const std::string& reason) {
         result_.failure = reason + ": " + isa::disassemble(target_, in);
       };
+      DispatchRun::Count& executions = result_.counts[state.pc];
+      ++executions.waves;
+      const uint64_t exec = state.wave_size == 32 ? state.exec() & 0xffffffff : state.exec();
+      executions.lanes += static_cast<uint32_t>(std::popcount(exec));
       // Arithmetic copies the state, which therefore has the world only for memory instructions.
       const bool memory = accesses_memory(in.encoding);
       if (memory) {

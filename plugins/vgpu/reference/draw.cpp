@@ -149,6 +149,7 @@ State Draw::state(const isa::Target& target) {
   const auto round = [&] { return one_in(2) ? 0u : below(4); };
   const auto denormals = [&] { return one_in(4) ? 1 + below(2) : one_in(2) ? 3u : 0u; };
   s.mode = round() | round() << 2 | denormals() << 4 | denormals() << 6 | below(2) << 8 | below(2) << 9;
+  if (!s.has_float_modes()) s.mode = (s.mode & ~(1u << 9)) | 1u << 8;
   if (one_in(3)) s.mode |= 1u << 23;  // FP16_OVFL
   for (uint32_t& scalar : s.scalar) scalar = value();
   s.scalar[isa::code::kM0] = below(8);

@@ -21,6 +21,11 @@ const std::map<std::string_view, Element>& known_elements() {
       {"load_sbyte_d16_hi", {Kind::kLoad, 1, true, Part::kHigh, {}}},
       {"load_short_d16", {Kind::kLoad, 2, false, Part::kLow, {}}},
       {"load_short_d16_hi", {Kind::kLoad, 2, false, Part::kHigh, {}}},
+      {"load_u8", {Kind::kLoad, 1, false, Part::kWhole, {}}},
+      {"load_i8", {Kind::kLoad, 1, true, Part::kWhole, {}}},
+      {"load_u16", {Kind::kLoad, 2, false, Part::kWhole, {}}},
+      {"load_i16", {Kind::kLoad, 2, true, Part::kWhole, {}}},
+      {"load_b96", {Kind::kLoad, 12, false, Part::kWhole, {}}},
       {"load_dword", {Kind::kLoad, 4, false, Part::kWhole, {}}},
       {"load_dwordx2", {Kind::kLoad, 8, false, Part::kWhole, {}}},
       {"load_dwordx3", {Kind::kLoad, 12, false, Part::kWhole, {}}},
@@ -50,6 +55,8 @@ constexpr KnownAtomic kAtomics[] = {
     {"add", Change::kAdd},
     {"sub", Change::kSubtract},
     {"csub", Change::kClampedSubtract},
+    {"sub_clamp_u32", Change::kClampedSubtract, 4},
+    {"cond_sub_u32", Change::kConditionalSubtract, 4},
     {"smin", Change::kSignedMin},
     {"umin", Change::kUnsignedMin},
     {"smax", Change::kSignedMax},
@@ -63,6 +70,7 @@ constexpr KnownAtomic kAtomics[] = {
     {"fmin", Change::kFloatMin},
     {"fmax", Change::kFloatMax},
     {"add_f32", Change::kFloatAdd, 4},
+    {"add_flt", Change::kFloatAdd, 4},
     {"pk_add_f16", Change::kPackedAdd, 4},
     {"pk_add_bf16", Change::kPackedAddBf16, 4},
     {"add_f64", Change::kFloatAdd, 8},
@@ -130,6 +138,8 @@ uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source
       return (memory - source) & all;
     case Change::kReverseSubtract:
       return (source - memory) & all;
+    case Change::kConditionalSubtract:
+      return memory >= source ? memory - source : memory;
     case Change::kClampedSubtract:
       return memory > source ? memory - source : 0;
     case Change::kSignedMin:

@@ -18,6 +18,7 @@ enum class Change : uint8_t {
   kSubtract,
   kReverseSubtract,
   kClampedSubtract,
+  kConditionalSubtract,  ///< Nothing if the result were negative.
   kSignedMin,
   kUnsignedMin,
   kSignedMax,

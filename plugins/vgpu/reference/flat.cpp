@@ -65,7 +65,39 @@ void load_into_lds(const isa::Instruction& in, const Element& element, const Ele
 
 }  // namespace
 
+// Loads of gfx12 that transpose, in waves of 32. Lane 8 × a + b has row b of an 8×8 matrix of halves, and
+// gets its column b. Bytes: lane 16 × a + 8 × b + 4 × c + d has the right (c = 1) or left half of row
+// 4 × b + d of an 8×16 matrix, and gets a column of 8.
+Outcome load_transposed(const isa::Instruction& in, unsigned bytes, State& state) {
+  if (state.wave_size != 32) return Outcome::kNotModelled;
+  const State before = state;
+  if (static_cast<uint32_t>(before.exec()) != 0xffffffff) state.world.open = true;  // All must be active.
+  const unsigned size = bytes / 8;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const auto address_part = [&](unsigned n) { return uint64_t{before.vgpr[in.vaddr.vgpr() + n][lane]}; };
+    const uint64_t base = in.saddr.exists() ? before.pair(in.saddr.code) + address_part(0)
+                                            : address_part(0) | address_part(1) << 32;
+    for (unsigned e = 0; e < 8; ++e) {
+      const uint64_t at = base + static_cast<uint64_t>(int64_t{in.offset}) + uint64_t{e} * size;
+      uint32_t value = 0;
+      for (unsigned byte = 0; byte < size; ++byte)
+        value |= static_cast<uint32_t>(state.world.read(Space::kGlobal, at + byte, 1)) << 8 * byte;
+      const unsigned column = size == 2 ? lane / 8 * 8 + e : lane / 16 * 16 + lane % 8 / 4 * 8 + e;
+      const unsigned row = size == 2 ? lane % 8 : lane % 16 / 8 * 4 + lane % 4;
+      uint32_t& to = state.vgpr[in.vdst.vgpr() + row * size / 4][column];
+      const unsigned shift = row * size % 4 * 8;
+      const uint32_t mask = size == 2 ? 0xffff : 0xff;
+      to = (to & ~(mask << shift)) | value << shift;
+    }
+  }
+  return Outcome::kDone;
+}
+
 Outcome execute_flat(const isa::Instruction& in, State& state) {
+  using isa::Op;
+  if (in.op == Op::global_load_tr_b64) return load_transposed(in, 8, state);
+  if (in.op == Op::global_load_tr_b128) return load_transposed(in, 16, state);
+  if (in.op == Op::global_inv || in.op == Op::global_wb || in.op == Op::global_wbinv) return Outcome::kDone;
   std::string_view name = isa::name(in.op);
   name.remove_prefix(name.find('_') + 1);
   const bool add_tid = name.ends_with("_addtid");

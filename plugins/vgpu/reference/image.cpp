@@ -15,6 +15,7 @@
 #include "plugins/vgpu/reference/buffer_format.hpp"
 #include "plugins/vgpu/reference/cube.hpp"
 #include "plugins/vgpu/reference/element.hpp"
+#include "plugins/vgpu/reference/lane_access.hpp"
 
 namespace rigel::vgpu::exec::reference {
 namespace {
@@ -47,8 +48,12 @@ struct Words {
   bool in_rows = true;
 };
 
-bool is_gfx10_3(const State& state) {
-  return state.target.major == 10 && state.target.minor == 3;
+bool has_pitch_of_planes(const State& state) {
+  return state.target.major >= 11 || (state.target.major == 10 && state.target.minor == 3);
+}
+
+bool is_rdna(const State& state) {
+  return state.target.major >= 10;
 }
 
 Words words_of(const isa::Instruction& in, const State& state) {
@@ -67,14 +72,31 @@ Words words_of(const isa::Instruction& in, const State& state) {
   w.height = number(78, 91) + 1;
   const bool array = w.type == k1DArray || w.type == k2DArray || w.type == kCube;
   w.depth = number(128, 140) + 1;
-  if (family == Family::kGfx10) {
-    w.format = typed_format(static_cast<unsigned>(bits(52, 60)));
-    w.unbound = bits(52, 60) == 0;
+  if (family == Family::kGfx12) {
+    const auto format = static_cast<unsigned>(bits(49, 56));
+    w.format = compact_format(format);
+    w.unbound = format == 0;
+    w.width = number(62, 77) + 1;
+    w.height = number(78, 93) + 1;
+    w.depth = number(128, 141) + 1;
+    w.base_level = number(57, 61);
+    w.last_level = number(111, 115);
+    w.levels = number(44, 48) + 1;
+    w.min_lod = number(186, 198);
+    w.border_swizzle = static_cast<unsigned>(bits(121, 123));
+    if (array) w.first_layer = number(144, 157), w.last_layer = number(128, 141);
+    if (w.type == k1D || w.type == k2D) w.pitch = number(128, 143) + 1;
+  } else if (is_rdna(state)) {
+    const bool gfx11 = family == Family::kGfx11;
+    const auto format = static_cast<unsigned>(bits(52, gfx11 ? 59 : 60));
+    w.format = gfx11 ? compact_format(format) : typed_format(format);
+    w.unbound = format == 0;
     w.width = number(62, 75) + 1;
     w.border_swizzle = static_cast<unsigned>(bits(121, 123));
-    w.levels = number(164, 167) + 1;
+    w.levels = (gfx11 ? number(48, 51) : number(164, 167)) + 1;
+    if (gfx11) w.min_lod = number(187, 198);
     if (array) w.first_layer = number(144, 156), w.last_layer = number(128, 140);
-    if (is_gfx10_3(state) && (w.type == k1D || w.type == k2D)) w.pitch = number(128, 141) + 1;
+    if (has_pitch_of_planes(state) && (w.type == k1D || w.type == k2D)) w.pitch = number(128, 141) + 1;
   } else {
     w.format = typed_format(static_cast<unsigned>(bits(52, 57)), static_cast<unsigned>(bits(58, 61)));
     w.unbound = bits(52, 57) == 0;
@@ -125,19 +147,19 @@ uint64_t address_in_tiles(const Words& w, const State& state, int64_t level, int
 }
 
 /// Linear surfaces: rows are a multiple of 256 bytes on gfx9 and later. A slice has all levels in sequence.
-/// gfx9's levels have the pitch of the first and start with it; gfx10's have separate pitches and start with
-/// the smallest.
+/// gfx9's levels have the pitch of the first and start with it; those of gfx10 and gfx11 have separate
+/// pitches and start with the smallest. Rows of gfx12 are a multiple of 128 bytes, in as much memory.
 uint64_t texel_address(const Words& w, const State& state, int64_t level, int64_t x, int64_t y, int64_t z) {
   if (!w.in_rows) return address_in_tiles(w, state, level, x, y, z);
   const int64_t bytes = w.format.bytes();
   const int64_t unit = std::max<int64_t>(256 / bytes, 1);
   const auto aligned = [&](int64_t width) { return (width + unit - 1) / unit * unit; };
   const auto halved = [](int64_t size, int64_t times) { return (size + (int64_t{1} << times) - 1) >> times; };
-  const Family family = state.target.family();
+  const bool rdna = is_rdna(state);
   std::vector<int64_t> pitches, rows;
   for (int64_t i = 0; i < w.levels; ++i) {
-    int64_t pitch = aligned(family == Family::kGfx10 ? halved(w.width, i) : w.width);
-    if (w.levels == 1) pitch = family == Family::kGfx10 ? std::max(w.pitch, aligned(w.width)) : w.pitch;
+    int64_t pitch = aligned(rdna ? halved(w.width, i) : w.width);
+    if (w.levels == 1) pitch = rdna ? std::max(w.pitch, aligned(w.width)) : w.pitch;
     pitches.push_back(pitch);
     rows.push_back(halved(w.height, i));
   }
@@ -146,9 +168,15 @@ uint64_t texel_address(const Words& w, const State& state, int64_t level, int64_
   for (int64_t i = 0; i < w.levels; ++i) {
     const int64_t size = pitches[static_cast<size_t>(i)] * rows[static_cast<size_t>(i)];
     slice += size;
-    if (family == Family::kGfx10 ? i > wanted : i < wanted) before += size;
+    if (rdna ? i > wanted : i < wanted) before += size;
   }
-  const int64_t texel = slice * z + before + pitches[static_cast<size_t>(wanted)] * y + x;
+  int64_t pitch = pitches[static_cast<size_t>(wanted)];
+  if (state.target.major == 12) {
+    const int64_t narrow = std::max<int64_t>(128 / bytes, 1);
+    pitch =
+        w.levels == 1 && w.pitch != 0 ? w.pitch : (halved(w.width, wanted) + narrow - 1) / narrow * narrow;
+  }
+  const int64_t texel = slice * z + before + pitch * y + x;
   return w.base + static_cast<uint64_t>(texel * bytes);
 }
 
@@ -338,7 +366,8 @@ class Lane {
         return value;
       };
       for (unsigned i = 0; i < bytes; ++i) old |= state_.world.read(Space::kGlobal, va + i, 1) << 8 * i;
-      const uint64_t next = changed(element->change, bytes, old, operand(0), pair ? operand(1) : 0, {});
+      const uint64_t next =
+          changed(element->change, bytes, old, operand(0), pair ? operand(1) : 0, rules_of_memory(*element));
       for (unsigned i = 0; i < bytes; ++i) state_.world.update(Space::kGlobal, va + i, 1, next >> 8 * i);
     }
     if (!in_.glc) return;
@@ -417,8 +446,9 @@ class Lane {
     return result;
   }
   int64_t limited(int64_t value) const {
-    const int64_t least = std::max(sampler(32, 43), w_.min_lod - w_.base_level * 256);
-    return std::min(std::max(value, least), sampler(44, 55));
+    const bool wide = before_.target.major == 12;
+    const int64_t least = std::max(sampler(32, wide ? 44 : 43), w_.min_lod - w_.base_level * 256);
+    return std::min(std::max(value, least), wide ? sampler(45, 57) : sampler(44, 55));
   }
   int64_t greatest_lod() const { return (w_.last_level - w_.base_level) * 256; }
 

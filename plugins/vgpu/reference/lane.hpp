@@ -42,6 +42,8 @@ bool format_of(isa::Type type, Format& format);
 // Each computes the operations it supports and returns false for others.
 bool compute_float(Lane& lane);
 bool compute_conversion(Lane& lane);
+/// Returns the value of FP8 or BF8 as RDNA 4 has them.
+uint64_t single_of_ocp_byte(uint64_t byte, bool is_bf8);
 bool compute_comparison(Lane& lane);
 bool compute_integer(Lane& lane);
 bool compute_bytes(Lane& lane);
@@ -50,6 +52,9 @@ bool compute_packed(Lane& lane);
 /// Minimum and maximum with the manuals' rules for NaNs and zeros.
 uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state);
 uint64_t maximum(Format f, uint64_t a, uint64_t b, const State& state);
+/// v_minimum and v_maximum.
+uint64_t nan_or_minimum(Format f, uint64_t a, uint64_t b, const State& state);
+uint64_t nan_or_maximum(Format f, uint64_t a, uint64_t b, const State& state);
 
 /// Applies output modifier and clamp.
 uint64_t modified_result(Format f, uint64_t x, const isa::Instruction& in, const State& state);

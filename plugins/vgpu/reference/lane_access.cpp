@@ -61,7 +61,7 @@ void access_lane(const isa::Instruction& in, const Element& element, const Eleme
         element.change == Change::kCompareSwap || element.change == Change::kFloatCompareSwap;
     const uint64_t source = operand(0), other = has_other ? operand(1) : 0;
     old = load(0, bytes);
-    const Rules rules = rules_of_memory(element);
+    const Rules rules = location.space == Space::kLds ? Rules{} : rules_of_memory(element);
     const uint64_t next = changed(element.change, bytes, old, source, other, rules);
     for (unsigned i = 0; i < bytes; ++i) world.update(location.space, location.address(i), 1, next >> 8 * i);
   }

@@ -404,8 +404,7 @@ TEST_F(MatrixInstructions, MatchModel) {
       for (uint64_t i = 0; i < draws_per_row(); ++i) compare(chip, draw, row);
       ++compared;
     });
-    const bool is_of_one_operation = std::getenv("RIGEL_OP") != nullptr;
-    EXPECT_TRUE(is_of_one_operation || compared >= 20) << chip.name << ": " << compared;
+    EXPECT_TRUE(is_of_one_operation() || compared >= 20) << chip.name << ": " << compared;
   }
 }
 

@@ -51,9 +51,6 @@ bool uses_null(const isa::Instruction& in) {
 
 void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
   const isa::Target target = target_of(chip);
-  // The image instructions of gfx11 are rejected.
-  if (encodings.contains(Encoding::kMimg) && isa::traits_of(target).image == isa::ImageGeneration::kGfx11)
-    return;
   Draw draw = draw_for(chip);
   for_each_row(chip, encodings, [&](uint16_t row, Op op) {
     Tally& tally = tallies[op];

@@ -54,10 +54,12 @@ struct State {
   /// GPR_IDX_EN
   bool is_gfx942() const { return target.major == 9 && target.minor == 4; }
   bool indexes_vgprs() const { return target.family() < isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
-  bool ieee() const { return (mode >> 9 & 1) != 0; }
+  /// Whether MODE has IEEE and DX10_CLAMP. RDNA 4 behaves as if the first were 0 and the second were 1.
+  bool has_float_modes() const { return target.family() < isa::Family::kGfx12; }
+  bool ieee() const { return has_float_modes() && (mode >> 9 & 1) != 0; }
   /// Whether the operand includes SGPRs that the wave does not have.
   bool lacks_sgprs(const isa::Operand& operand) const;
-  bool dx10_clamp() const { return (mode >> 8 & 1) != 0; }
+  bool dx10_clamp() const { return !has_float_modes() || (mode >> 8 & 1) != 0; }
 };
 
 enum class Outcome : uint8_t {

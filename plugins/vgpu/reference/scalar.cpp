@@ -301,6 +301,15 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
     case Op::s_bfm_b64:
       r.value = ((uint64_t{1} << (a & 63)) - 1) << (b & 63);
       break;
+    case Op::s_add_u64:
+      r.value = a + b;
+      break;
+    case Op::s_sub_u64:
+      r.value = a - b;
+      break;
+    case Op::s_mul_u64:
+      r.value = a * b;
+      break;
     case Op::s_mul_i32:
       r.value = low32(a * b);
       break;
@@ -603,6 +612,15 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
     case Op::s_nop:
     case Op::s_waitcnt:
     case Op::s_waitcnt_vscnt:
+    case Op::s_wait_loadcnt:
+    case Op::s_wait_storecnt:
+    case Op::s_wait_samplecnt:
+    case Op::s_wait_bvhcnt:
+    case Op::s_wait_expcnt:
+    case Op::s_wait_dscnt:
+    case Op::s_wait_kmcnt:
+    case Op::s_wait_loadcnt_dscnt:
+    case Op::s_wait_storecnt_dscnt:
     case Op::s_waitcnt_vmcnt:
     case Op::s_waitcnt_expcnt:
     case Op::s_waitcnt_lgkmcnt:

@@ -41,6 +41,11 @@ bool execute_special(const isa::Instruction& in, State& state) {
     case Op::s_dcache_discard:
     case Op::s_dcache_discard_x2:
     case Op::s_gl1_inv:
+    case Op::s_prefetch_data:
+    case Op::s_prefetch_data_pc_rel:
+    case Op::s_prefetch_inst:
+    case Op::s_prefetch_inst_pc_rel:
+    case Op::s_buffer_prefetch_data:
     case Op::s_atc_probe:
     case Op::s_atc_probe_buffer:
       return true;
@@ -69,18 +74,28 @@ Outcome execute_scalar_memory(const isa::Instruction& in, State& state) {
     size = stride == 0 ? records : stride * records;
     base &= 0xffffffffffff;
   }
-  uint64_t offset = static_cast<uint64_t>(int64_t{in.offset} & ~int64_t{3});
+  // Bytes and halves of RDNA 4 are aligned to their size, all else to a dword.
+  const uint64_t unaligned = element->bytes < 4 ? element->bytes - 1u : 3u;
+  uint64_t offset = static_cast<uint64_t>(int64_t{in.offset}) & ~unaligned;
   if (in.soffset.exists()) {
-    uint64_t value = scalar_value(in.soffset, in, before) & 0xfffffffc;
+    uint64_t value = scalar_value(in.soffset, in, before) & 0xffffffff & ~unaligned;
     if (scratch) value *= 64;  // A wave's scratch is allocated in units of 64 bytes.
     offset += value;
   }
-  const uint64_t address = (base & ~uint64_t{3}) + offset;
+  const uint64_t address = (base & ~unaligned) + offset;
   if (buffer && in.offset < 0) state.world.open = true;  // Before the buffer: specified for loads only.
   World& world = state.world;
   const auto in_range = [&](unsigned byte, unsigned count) {
     return !buffer || (offset + byte < size && size - offset - byte >= count);
   };
+  if (element->bytes < 4) {
+    auto value = static_cast<uint32_t>(
+        in_range(0, element->bytes) ? world.read(Space::kGlobal, address, element->bytes) : 0);
+    const uint32_t sign = 1u << (8 * element->bytes - 1);
+    if (element->is_signed) value = (value ^ sign) - sign;
+    put(state, in.vdst, 0, value);
+    return Outcome::kDone;
+  }
   const unsigned dwords = element->bytes / 4;
   switch (element->kind) {
     case Kind::kLoad:

@@ -4,6 +4,8 @@
 #include <bit>
 #include <string_view>
 
+#include "plugins/vgpu/reference/render_order.hpp"
+
 namespace rigel::vgpu::exec::reference {
 namespace {
 
@@ -174,7 +176,7 @@ Address macro_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
   return base + offset_in_bank % kLine + (spread + offset_in_bank / kLine * pipes * banks) * kLine;
 }
 
-// gfx9 and gfx10
+// gfx9 and later
 // ---------------------------------------------------------------------------------------------------
 
 enum Order : unsigned { kDepth, kStandard, kDisplay, kRotated };
@@ -183,6 +185,8 @@ struct Blocks {
   std::string_view tile, axes;
   unsigned bits = 0;  // log2 of the block size in bytes.
   bool thick = false, spread = false, pages = false;
+  bool rotates = false;  // The low address bits are a rotation within the block, not part of the address.
+  const RenderOrder* render = nullptr;
   unsigned pipes = 0, banks = 0, pipes_of_slices = 0;  // log2
   Point texels;                                        // Size of a block.
 };
@@ -190,6 +194,10 @@ struct Blocks {
 std::string_view tile_of(const TiledImage& image, Order order, bool thick) {
   const auto row = static_cast<unsigned>(std::countr_zero(image.element_bytes));
   const auto pick = [&](const std::array<std::string_view, 5>& rows) { return rows[row]; };
+  if (thick && image.major >= 11)
+    return pick({"x0x1z0y0y1z1x2z2", "x0z0y0x1z1y1z2", "x0y0x1z0y1z1", "x0y0z0x1z1", "x0z0y0z1"});
+  if (image.major >= 11)
+    return pick({"x0x1y0x2y1y2x3y3", "x0y0x1y1x2y2x3", "x0y0x1y1x2y2", "x0y0x1x2y1", "x0y0x1y1"});
   if (thick && image.major == 10)
     return pick({"x0x1z0y0z1y1x2z2", "x0z0y0z1y1x1z2", "x0y0z0y1x1z1", "x0z0y0x1z1", "z0y0x0z1"});
   if (thick && order == kStandard) {
@@ -210,23 +218,15 @@ std::string_view tile_of(const TiledImage& image, Order order, bool thick) {
   return pick({"x0x1x2y1y0y2x3y3", "x0x1x2y0y1y2x3", of_words, "x0y0x1x2y1", "x0y0x1y1"});
 }
 
-std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
-  static constexpr unsigned kBits[] = {8, 12, 16, 0, 16, 12, 16, 0};
-  const unsigned kind = image.mode / 4 % 8;
-  const auto order = static_cast<Order>(image.mode % 4);
-  Blocks blocks;
-  blocks.bits = kBits[kind];
-  blocks.thick = image.volume && order != kDisplay;
-  blocks.spread = kind >= 4;
-  blocks.pages = kind == 4;
-  const bool small = blocks.bits == 8;
-  if (blocks.bits == 0 || order == kRotated) return std::nullopt;
-  if (image.major == 10 && (order == kDepth || (image.volume && !blocks.thick))) return std::nullopt;
-  if (small && (image.volume || order == kDepth)) return std::nullopt;
-  if (small && image.major == 9 && image.levels != 1) return std::nullopt;
-  if (order == kDepth && !blocks.thick && image.element_bytes == 16) return std::nullopt;
-  blocks.tile = tile_of(image, order, blocks.thick);
-  blocks.axes = blocks.thick ? "xzy" : "yx";
+// Whether a chip with SW_MODE of 256 KiB has the mode.
+bool exists_on_gfx11(unsigned kind, Order order, bool volume) {
+  const bool is_extended = kind == 6 || kind == 7;  // 64 or 256 KiB, distributed over pipes
+  if (order == kDepth || order == kRotated) return is_extended;
+  if (kind == 3) return false;
+  return volume ? order == kStandard && kind != 0 : order == kDisplay;
+}
+
+void measure(const TiledImage& image, Blocks& blocks) {
   const uint64_t mask = (uint64_t{1} << blocks.bits) - 1;
   const auto extent = [&](const Point& all) {
     const uint64_t number = number_of(blocks.tile, blocks.axes, image.element_bytes, all);
@@ -234,6 +234,45 @@ std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
   };
   constexpr uint64_t kAll = ~uint64_t{0};
   blocks.texels = {extent({kAll, 0, 0}), extent({0, kAll, 0}), extent({0, 0, kAll})};
+}
+
+// Flat blocks, then thick ones. Neither is distributed over pipes.
+std::optional<Blocks> blocks_of_gfx12(const TiledImage& image) {
+  static constexpr unsigned kBits[] = {0, 8, 12, 16, 18, 12, 16, 18};
+  if (image.mode == 0 || image.mode >= std::size(kBits)) return std::nullopt;
+  Blocks blocks;
+  blocks.bits = kBits[image.mode];
+  blocks.thick = image.mode >= 5;
+  blocks.rotates = blocks.bits > 8;
+  if (image.volume ? blocks.bits == 8 : blocks.thick) return std::nullopt;
+  blocks.tile = tile_of(image, kDisplay, blocks.thick);
+  blocks.axes = blocks.thick ? "xzy" : "yx";
+  measure(image, blocks);
+  return blocks;
+}
+
+std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
+  if (image.major == 12) return blocks_of_gfx12(image);
+  static constexpr unsigned kBits[] = {8, 12, 16, 0, 16, 12, 16, 0};
+  const unsigned kind = image.mode / 4 % 8;
+  const auto order = static_cast<Order>(image.mode % 4);
+  Blocks blocks;
+  blocks.bits = kBits[kind];
+  const bool gfx11 = image.major == 11, rendered = gfx11 && (order == kDepth || order == kRotated);
+  if (gfx11 && kind == 7) blocks.bits = 18;
+  blocks.thick = image.volume && order != kDisplay && !rendered;
+  blocks.spread = blocks.rotates = kind >= 4;
+  blocks.pages = kind == 4;
+  const bool small = blocks.bits == 8;
+  if (gfx11 ? !exists_on_gfx11(kind, order, image.volume) : blocks.bits == 0 || order == kRotated)
+    return std::nullopt;
+  if (image.major == 10 && (order == kDepth || (image.volume && !blocks.thick))) return std::nullopt;
+  if (small && (image.volume || order == kDepth)) return std::nullopt;
+  if (small && image.major == 9 && image.levels != 1) return std::nullopt;
+  if (order == kDepth && !gfx11 && !blocks.thick && image.element_bytes == 16) return std::nullopt;
+  blocks.tile = tile_of(image, order, blocks.thick);
+  blocks.axes = blocks.thick ? "xzy" : "yx";
+  measure(image, blocks);
 
   const unsigned room = blocks.bits - kInterleave;
   const auto config = [&](unsigned from, unsigned to) {
@@ -246,7 +285,15 @@ std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
   } else {
     blocks.pipes = std::min(config(0, 2), room);
     blocks.pipes_of_slices =
-        image.minor < 3 ? blocks.pipes : std::min(blocks.pipes, std::max(config(8, 10), 1u));
+        gfx11 || image.minor >= 3 ? std::min(blocks.pipes, std::max(config(8, 10), 1u)) : blocks.pipes;
+  }
+  if (rendered) {
+    for (const RenderOrder& candidate : kRenderOrders) {
+      if (candidate.pipes == config(0, 2) && candidate.pipes == config(8, 10) &&
+          candidate.block_bits == blocks.bits && candidate.element_bytes == image.element_bytes)
+        blocks.render = &candidate;
+    }
+    if (blocks.render == nullptr) return std::nullopt;
   }
   return blocks;
 }
@@ -272,6 +319,20 @@ uint64_t spread_out(const Blocks& blocks, uint64_t number, uint64_t z) {
     banks ^= mirrored(z >> blocks.pipes, blocks.banks);
   }
   return number % block ^ pipe << kInterleave ^ banks << bank;
+}
+
+uint64_t rendered(const RenderOrder& order, uint64_t number, const Point& at) {
+  uint64_t units = 0;
+  const auto invert = [&units](const auto& masks, uint64_t coordinate) {
+    for (const uint16_t mask : masks) {
+      if (coordinate % 2 != 0) units ^= mask;
+      coordinate /= 2;
+    }
+  };
+  invert(order.x, at.x / 4);
+  invert(order.y, at.y / 4);
+  invert(order.z, at.z);
+  return number % kLine + units * kLine;
 }
 
 // Location of a mip level among the blocks of its image.
@@ -374,11 +435,13 @@ Address block_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
   if (!place) return std::nullopt;
 
   Point at{texel.x, texel.y, texel.z};
-  if (place->in_tail && image.major == 10) {
-    // The level starts at a 256-byte tile whose number interleaves the bits of row and column.
+  if (place->in_tail && image.major >= 10) {
+    // The level starts at a tile whose number interleaves the bits of row and column. It has 256 bytes, in
+    // thick blocks of gfx12 4 KiB.
+    const unsigned tile_bits = image.major == 12 && blocks->thick ? 12 : kInterleave;
     const auto tiles = [&](const Point& all) {
       const uint64_t number = number_of(blocks->tile, blocks->axes, image.element_bytes, all);
-      return uint64_t{1} << std::popcount(number % (uint64_t{1} << kInterleave));
+      return uint64_t{1} << std::popcount(number % (uint64_t{1} << tile_bits));
     };
     const uint64_t width = tiles({~uint64_t{0}, 0, 0}), height = tiles({0, ~uint64_t{0}, 0});
     for (unsigned bit = 0; bit < 6; ++bit) {
@@ -387,11 +450,11 @@ Address block_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
     }
   }
   const uint64_t number = number_of(blocks->tile, blocks->axes, image.element_bytes, at);
-  uint64_t inside = spread_out(*blocks, number, texel.z);
+  uint64_t inside = blocks->render != nullptr ? rendered(*blocks->render, number, at)
+                                              : spread_out(*blocks, number, texel.z);
   if (place->in_tail && image.major == 9) inside ^= place->tail_number << kInterleave;
   const uint64_t block_bytes = uint64_t{1} << blocks->bits;
-  // The low address bits of distributed blocks select the first pipe; they are not part of the address.
-  const uint64_t rotation = blocks->spread ? image.base % block_bytes : 0;
+  const uint64_t rotation = blocks->rotates ? image.base % block_bytes : 0;
   const uint64_t block = place->slice_blocks * (texel.z / blocks->texels.z) + place->first_block +
                          place->row_blocks * (texel.y / blocks->texels.y) + texel.x / blocks->texels.x;
   return image.base - rotation + block * block_bytes + (inside ^ rotation);

@@ -2,6 +2,7 @@
 // modifiers, sub-dword destinations, and instructions across lanes. vector_*.cpp compute a single lane.
 #include <bit>
 
+#include "plugins/vgpu/reference/expected.hpp"
 #include "plugins/vgpu/reference/lane.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -320,6 +321,10 @@ class Vector {
       case Op::v_dot2_f32_f16:
       case Op::v_dot2c_f32_f16:
       case Op::v_dot2_f32_bf16:
+      case Op::v_dot4_f32_fp8_fp8:
+      case Op::v_dot4_f32_fp8_bf8:
+      case Op::v_dot4_f32_bf8_fp8:
+      case Op::v_dot4_f32_bf8_bf8:
         f = kSingle;
         break;
       case Op::v_mad_mixlo_f16:
@@ -338,7 +343,8 @@ class Vector {
       note.shift = goes_high() ? 16 : 0;
     }
     // Pairs of singles have no output modifiers.
-    const bool is_pair = in_.op == Op::v_cvt_pk_f32_fp8 || in_.op == Op::v_cvt_pk_f32_bf8;
+    const bool is_pair = in_.op == Op::v_cvt_pk_f32_fp8 || in_.op == Op::v_cvt_pk_f32_bf8 ||
+                         in_.op == Op::v_cvt_pk_f32_fp8_ocp || in_.op == Op::v_cvt_pk_f32_bf8_ocp;
     const bool is_float =
         format_of(dst.type, f) && in_.encoding != Encoding::kVop3p && in_.op != Op::v_mov_b32 && !is_pair;
     if (is_float) {
@@ -440,6 +446,18 @@ class Vector {
       case Op::v_permlanex16_b32:
         permute_rows(true);
         return true;
+      case Op::v_permlane16_var_b32:
+      case Op::v_permlanex16_var_b32: {
+        // Each lane chooses a lane of its row, or of the other row of the pair.
+        const unsigned row_change = in_.op == Op::v_permlanex16_var_b32 ? 16 : 0;
+        for (unsigned lane = 0; lane < wave; ++lane) {
+          if ((exec >> lane & 1) == 0) continue;
+          const unsigned chosen = scalar_or_lane(in_.src[1], lane) & 15;
+          state_.vgpr[in_.dst[0].vgpr()][lane] =
+              scalar_or_lane(in_.src[0], ((lane & 48) ^ row_change) + chosen);
+        }
+        return true;
+      }
       case Op::v_permlane64_b32:
         for (unsigned lane = 0; wave == 64 && lane < wave; ++lane) {
           if ((exec >> lane & 1) != 0)
@@ -494,6 +512,8 @@ class Vector {
 }  // namespace
 
 Outcome execute_vector(const isa::Instruction& instruction, State& state) {
+  if (isa::name(instruction.op).starts_with("v_s_")) return Outcome::kNotModelled;  // Scalar results
+  if (is_of_matrices(instruction.op)) return Outcome::kNotModelled;                 // They ignore EXEC.
   const State saved = state;
   const Outcome outcome = Vector(instruction, state).run();
   if (outcome == Outcome::kNotModelled) state = saved;

@@ -70,6 +70,35 @@ uint64_t byte_of_single(ByteFormat f, uint64_t single, bool stay_finite, std::op
   return code == 0 ? 0 : code | sign;
 }
 
+// OCP's FP8 and BF8. Codes above the largest number: FP8 has a NaN, BF8 an infinity and NaNs, as halves have.
+struct OcpFormat {
+  int fraction_bits, bias;
+  unsigned largest;
+};
+constexpr OcpFormat kOcpFp8{3, 7, 0x7e}, kOcpBf8{2, 15, 0x7b};
+
+uint64_t ocp_byte_of_single(bool is_bf8, uint64_t single, bool stay_finite,
+                            std::optional<uint64_t> noise = {}) {
+  const OcpFormat f = is_bf8 ? kOcpBf8 : kOcpFp8;
+  const uint64_t sign = is_negative(kSingle, single) ? 0x80 : 0;
+  if (is_nan(kSingle, single)) return sign | 0x7f;
+  const ByteFormat scale{f.fraction_bits, f.bias};
+  const uint64_t overflow = sign | (stay_finite ? f.largest : f.largest + 1);
+  const double size = std::fabs(double{std::bit_cast<float>(static_cast<uint32_t>(single))});
+  if (size >= value_of(scale, f.largest + 1)) return overflow;
+  unsigned code = 0;
+  while (value_of(scale, code + 1) <= size) ++code;
+  const double unit = value_of(scale, code + 1) - value_of(scale, code),
+               rest = (size - value_of(scale, code)) / unit;
+  if (noise) {
+    const double limit = std::ldexp(1, 23 - f.fraction_bits);
+    if (std::floor(rest * limit) + std::fmod(static_cast<double>(*noise), limit) >= limit) ++code;
+  } else if (rest > 0.5 || (rest == 0.5 && code % 2 != 0)) {
+    ++code;
+  }
+  return code > f.largest ? overflow : code | sign;
+}
+
 // Rounding to nearest or truncation of fractions is not specified.
 void accept_neighbours(Lane& lane, uint64_t low_half, uint64_t high_half) {
   for (int i = -1; i <= 1; ++i) {
@@ -81,6 +110,14 @@ void accept_neighbours(Lane& lane, uint64_t low_half, uint64_t high_half) {
 }
 
 }  // namespace
+
+uint64_t single_of_ocp_byte(uint64_t byte, bool is_bf8) {
+  const OcpFormat f = is_bf8 ? kOcpBf8 : kOcpFp8;
+  const auto code = static_cast<unsigned>(byte & 0x7f);
+  const uint64_t sign = (byte & 0x80) << 24;
+  if (code > f.largest) return sign | (is_bf8 && code == f.largest + 1 ? 0x7f800000 : 0x7fc00000);
+  return sign | std::bit_cast<uint32_t>(static_cast<float>(value_of({f.fraction_bits, f.bias}, code)));
+}
 
 bool compute_conversion(Lane& lane) {
   const State& state = lane.state;
@@ -246,6 +283,37 @@ bool compute_conversion(Lane& lane) {
       const unsigned shift = lane.in.op_sel / 4u * 8;
       lane.set((lane.old & ~(uint64_t{0xff} << shift) & 0xffffffff) |
                byte_of_single(f, a, half.stay_finite, b) << shift);
+      return true;
+    }
+    case Op::v_cvt_f32_fp8_ocp:
+    case Op::v_cvt_f32_bf8_ocp: {
+      // The two bits of OP_SEL are exchanged.
+      const unsigned byte = (lane.in.op_sel >> 1 & 1u) | (lane.in.op_sel & 1u) << 1;
+      lane.set_exactly(single_of_ocp_byte(a >> 8 * byte, lane.in.op == Op::v_cvt_f32_bf8_ocp));
+      return true;
+    }
+    case Op::v_cvt_pk_f32_fp8_ocp:
+    case Op::v_cvt_pk_f32_bf8_ocp: {
+      const bool is_bf8 = lane.in.op == Op::v_cvt_pk_f32_bf8_ocp;
+      const uint64_t pair = (lane.in.op_sel & 1) != 0 ? a >> 16 : a;
+      lane.set(single_of_ocp_byte(pair, is_bf8) | single_of_ocp_byte(pair >> 8, is_bf8) << 32);
+      return true;
+    }
+    case Op::v_cvt_pk_fp8_f32_ocp:
+    case Op::v_cvt_pk_bf8_f32_ocp: {
+      const bool is_bf8 = lane.in.op == Op::v_cvt_pk_bf8_f32_ocp;
+      const uint64_t pair = ocp_byte_of_single(is_bf8, a, half.stay_finite) |
+                            ocp_byte_of_single(is_bf8, b, half.stay_finite) << 8;
+      const unsigned shift = (lane.in.op_sel & 8) != 0 ? 16 : 0;
+      lane.set((lane.old & ~(uint64_t{0xffff} << shift) & 0xffffffff) | pair << shift);
+      return true;
+    }
+    case Op::v_cvt_sr_fp8_f32_ocp:
+    case Op::v_cvt_sr_bf8_f32_ocp: {
+      const bool is_bf8 = lane.in.op == Op::v_cvt_sr_bf8_f32_ocp;
+      const unsigned shift = lane.in.op_sel / 4u * 8;
+      lane.set((lane.old & ~(uint64_t{0xff} << shift) & 0xffffffff) |
+               ocp_byte_of_single(is_bf8, a, half.stay_finite, b) << shift);
       return true;
     }
     case Op::v_sat_pk_u8_i16:

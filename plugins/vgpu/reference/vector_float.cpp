@@ -260,6 +260,7 @@ uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state) {
   }
   if (state.ieee() && is_signalling(f, a)) return quieted(f, a);
   if (state.ieee() && is_signalling(f, b)) return quieted(f, b);
+  if (!state.has_float_modes() && is_nan(f, a) && is_nan(f, b)) return quieted(f, a);
   if (is_nan(f, a)) return b;
   if (is_nan(f, b)) return a;
   if (is_zero(f, a) && is_zero(f, b)) return is_negative(f, a) ? a : b;
@@ -273,10 +274,31 @@ uint64_t maximum(Format f, uint64_t a, uint64_t b, const State& state) {
   }
   if (state.ieee() && is_signalling(f, a)) return quieted(f, a);
   if (state.ieee() && is_signalling(f, b)) return quieted(f, b);
+  if (!state.has_float_modes() && is_nan(f, a) && is_nan(f, b)) return quieted(f, a);
   if (is_nan(f, a)) return b;
   if (is_nan(f, b)) return a;
   if (is_zero(f, a) && is_zero(f, b)) return is_negative(f, a) ? b : a;
   return compare(f, a, b) > 0 ? a : b;
+}
+
+// v_minimum and v_maximum: a signaling NaN is the result, then a quiet one.
+uint64_t nan_or_minimum(Format f, uint64_t a, uint64_t b, const State& state) {
+  for (const uint64_t x : {a, b}) {
+    if (is_signalling(f, x)) return quieted(f, x);
+  }
+  for (const uint64_t x : {a, b}) {
+    if (is_nan(f, x)) return x;
+  }
+  return minimum(f, a, b, state);
+}
+uint64_t nan_or_maximum(Format f, uint64_t a, uint64_t b, const State& state) {
+  for (const uint64_t x : {a, b}) {
+    if (is_signalling(f, x)) return quieted(f, x);
+  }
+  for (const uint64_t x : {a, b}) {
+    if (is_nan(f, x)) return x;
+  }
+  return maximum(f, a, b, state);
 }
 
 uint64_t modified_result(Format f, uint64_t x, const isa::Instruction& in, const State& state) {
@@ -401,6 +423,32 @@ bool compute_float(Lane& lane) {
     case Op::v_maxmin_f16:
     case Op::v_maxmin_f32:
       extreme(lane, f, minimum(f, maximum(f, a, b, state), c, state));
+      return true;
+    case Op::v_minimum_f16:
+    case Op::v_minimum_f32:
+    case Op::v_minimum_f64:
+      extreme(lane, f, nan_or_minimum(f, a, b, state));
+      return true;
+    case Op::v_maximum_f16:
+    case Op::v_maximum_f32:
+    case Op::v_maximum_f64:
+      extreme(lane, f, nan_or_maximum(f, a, b, state));
+      return true;
+    case Op::v_minimum3_f16:
+    case Op::v_minimum3_f32:
+      extreme(lane, f, nan_or_minimum(f, nan_or_minimum(f, a, b, state), c, state));
+      return true;
+    case Op::v_maximum3_f16:
+    case Op::v_maximum3_f32:
+      extreme(lane, f, nan_or_maximum(f, nan_or_maximum(f, a, b, state), c, state));
+      return true;
+    case Op::v_minimummaximum_f16:
+    case Op::v_minimummaximum_f32:
+      extreme(lane, f, nan_or_maximum(f, nan_or_minimum(f, a, b, state), c, state));
+      return true;
+    case Op::v_maximumminimum_f16:
+    case Op::v_maximumminimum_f32:
+      extreme(lane, f, nan_or_minimum(f, nan_or_maximum(f, a, b, state), c, state));
       return true;
     case Op::v_med3_f16:
     case Op::v_med3_f32: {

@@ -197,6 +197,20 @@ void short_dot_of_halves(Lane& lane) {
 }
 
 // The same for BF16, whose denormals are flushed.
+void dot_of_bytes(Lane& lane, bool is_bf8_a, bool is_bf8_b) {
+  const Rules rules{lane.state.single().round, false, false};
+  uint64_t sum = lane.wide[2][0];
+  if ((lane.in.neg_hi >> 2 & 1) != 0) sum &= 0x7fffffff;
+  if ((lane.in.neg >> 2 & 1) != 0) sum ^= kSingle.sign_bit();
+  for (unsigned n = 0; n < 4; ++n) {
+    const uint64_t a = single_of_ocp_byte(lane.wide[0][0] >> 8 * n, is_bf8_a);
+    const uint64_t b = single_of_ocp_byte(lane.wide[1][0] >> 8 * n, is_bf8_b);
+    sum = add(kSingle, sum, multiply(kSingle, a, b, rules), rules);
+  }
+  lane.exact_nan = true;
+  lane.set(clamped_single(lane, sum));
+}
+
 void dot_of_bf16(Lane& lane, bool is_short) {
   const Rules rules{lane.state.single().round, false, false};
   uint64_t sum = lane.wide[2][0];
@@ -253,6 +267,16 @@ bool compute_packed(Lane& lane) {
     case Op::v_pk_min_f16:
       float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) {
         return flushed_result(kHalf, minimum(kHalf, a, b, state), rules);
+      });
+      return true;
+    case Op::v_pk_minimum_f16:
+      float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) {
+        return flushed_result(kHalf, nan_or_minimum(kHalf, a, b, state), rules);
+      });
+      return true;
+    case Op::v_pk_maximum_f16:
+      float_halves(lane, [&](uint64_t a, uint64_t b, uint64_t) {
+        return flushed_result(kHalf, nan_or_maximum(kHalf, a, b, state), rules);
       });
       return true;
     case Op::v_pk_max_f16:
@@ -335,6 +359,18 @@ bool compute_packed(Lane& lane) {
       return true;
     case Op::v_dot2_f32_bf16:
       dot_of_bf16(lane, false);
+      return true;
+    case Op::v_dot4_f32_fp8_fp8:
+      dot_of_bytes(lane, false, false);
+      return true;
+    case Op::v_dot4_f32_fp8_bf8:
+      dot_of_bytes(lane, false, true);
+      return true;
+    case Op::v_dot4_f32_bf8_fp8:
+      dot_of_bytes(lane, true, false);
+      return true;
+    case Op::v_dot4_f32_bf8_bf8:
+      dot_of_bytes(lane, true, true);
       return true;
     case Op::v_dot4_i32_iu8:
       dot_mixed(lane, 8);
