@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "plugins/vgpu/analysis/definedness.hpp"
 #include "plugins/vgpu/analysis/text.hpp"
 
 namespace rigel::vgpu::analysis {
@@ -199,6 +200,44 @@ TEST(Liveness, KeepsInactiveLanesThatAreReadAfterReactivation) {
   EXPECT_TRUE(kept(15, 0)) << "half of an address that all lanes store at";
 }
 
+Definedness definedness(const FlowGraph& graph, const StartRegisters& start) {
+  return definedness_of(graph, liveness_of(graph, {}), start);
+}
+
+TEST(Definedness, TestsRegistersThatNoPathHasWritten) {
+  const auto graph = graph_of(kLoop);
+  ASSERT_TRUE(graph) << graph.error();
+  const Definedness found = definedness(*graph, {.scalars = 8, .rows = 7});
+  EXPECT_EQ(vgprs_in(found.tested[0].vgprs), "v7");
+  EXPECT_TRUE(found.tested[node_at(*graph, 9)].empty()) << "v7 has been tested";
+  EXPECT_TRUE(found.tested[node_at(*graph, 5)].empty());
+}
+
+TEST(Definedness, TracksLanesThatHaveNotEnteredLoop) {
+  const auto graph = graph_of(kLoop);
+  ASSERT_TRUE(graph) << graph.error();
+  const Definedness found = definedness(*graph, {.scalars = 8, .rows = 8});
+  EXPECT_EQ(vgprs_in(found.tested[node_at(*graph, 17)].vgprs), "v8") << "written under a narrowed EXEC";
+  EXPECT_EQ(vgprs_in(found.noted[node_at(*graph, 4)].vgprs), "v8");
+  EXPECT_FALSE(found.tracked.vgprs[9]) << "no lane reads it after EXEC has been widened";
+}
+
+TEST(Definedness, IgnoresUndefinedUpperHalfOfSumThatIsDead) {
+  const std::vector<uint32_t> sum = {0xd1e80201,
+                                     0x040c2105};  // v_mad_u64_u32 v[1:2], s[2:3], v5, s16, v[3:4]
+  std::vector<uint32_t> code = sum;
+  code.insert(code.end(), {0xdc708000, 0x007f0105, 0xbf810000});  // global_store_dword v[5:6], v1, off
+  const StartRegisters start{.scalars = 20, .rows = 4};
+  const auto dead = graph_of(code);
+  ASSERT_TRUE(dead) << dead.error();
+  EXPECT_FALSE(definedness(*dead, start).tested[0].vgprs[4]);
+  code = sum;
+  code.insert(code.end(), {0xdc748000, 0x007f0105, 0xbf810000});  // global_store_dwordx2
+  const auto live = graph_of(code);
+  ASSERT_TRUE(live) << live.error();
+  EXPECT_TRUE(definedness(*live, start).tested[0].vgprs[4]);
+}
+
 TEST(Liveness, FindsInstructionsThatWidenExec) {
   const auto widens = [](std::vector<uint32_t> instruction) {
     instruction.push_back(0xbf810000);  // s_endpgm
@@ -209,6 +248,9 @@ TEST(Liveness, FindsInstructionsThatWidenExec) {
   EXPECT_FALSE(widens({0xd0d90002, 0x00020300})) << "v_cmpx_lt_u32_e64 s[2:3], v0, v1";
   EXPECT_FALSE(widens({0x86fe027e})) << "s_and_b64 exec, exec, s[2:3]";
   EXPECT_FALSE(widens({0x89fe027e})) << "s_andn2_b64 exec, exec, s[2:3]";
+  EXPECT_FALSE(widens({0xbe82206a})) << "s_and_saveexec_b64 s[2:3], vcc";
+  EXPECT_FALSE(widens({0xbe82356a})) << "s_andn1_wrexec_b64 s[2:3], vcc";
+  EXPECT_TRUE(widens({0xbe82236a})) << "s_andn2_saveexec_b64 s[2:3], vcc";
   EXPECT_FALSE(widens({0x867f147f})) << "s_and_b32 exec_hi, exec_hi, s20";
   EXPECT_TRUE(widens({0x867f147e})) << "s_and_b32 exec_hi, exec_lo, s20";
   EXPECT_TRUE(widens({0xd289007e, 0x00010104})) << "v_readlane_b32 exec_lo, v4, 0";

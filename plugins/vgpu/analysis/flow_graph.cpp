@@ -26,37 +26,24 @@ struct Next {
 };
 
 Next next_of(const Node& node) {
-  if (!node.effects.goes_elsewhere) return {};
-  switch (node.instruction.op) {
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved:
-    case Op::s_endpgm_ordered_ps_done:
-    case Op::s_code_end:
+  switch (node.effects.flow) {
+    case isa::Flow::kNext:
+      return {};
+    case isa::Flow::kEnd:
       return {false, false, false};
-    case Op::s_branch:
+    case isa::Flow::kBranch:
       return {false, true, false};
-    case Op::s_cbranch_scc0:
-    case Op::s_cbranch_scc1:
-    case Op::s_cbranch_vccz:
-    case Op::s_cbranch_vccnz:
-    case Op::s_cbranch_execz:
-    case Op::s_cbranch_execnz:
-    case Op::s_cbranch_cdbgsys:
-    case Op::s_cbranch_cdbguser:
-    case Op::s_cbranch_cdbgsys_or_user:
-    case Op::s_cbranch_cdbgsys_and_user:
+    case isa::Flow::kConditional:
       return {true, true, false};
-    case Op::s_trap:
-    case Op::s_setkill:
-      return {true, false, true};  // a trap handler may read any register
-    case Op::s_icache_inv:
-      return {true, false, true};  // the code that follows may have been replaced
-    case Op::s_swappc_b64:
-    case Op::s_call_b64:
+    case isa::Flow::kInterruptible:
+      return {true, false, true};
+    case isa::Flow::kCall:
       return {false, false, true, true};
-    default:
-      return {false, false, true};
+    case isa::Flow::kJump:
+    case isa::Flow::kFork:
+      break;
   }
+  return {false, false, true};
 }
 
 uint64_t address_after(const Node& node) {

@@ -3,15 +3,8 @@
 namespace rigel::vgpu::analysis {
 namespace {
 
-using isa::Op;
-
 bool names_exec(const isa::Operand& operand) {
   return operand.code == isa::code::kExecLo;
-}
-
-bool writes_exec(const Node& node) {
-  const auto& written = node.effects.writes.scalars;
-  return written[isa::code::kExecLo] || written[isa::code::kExecHi];
 }
 
 /// Registers that are live at one point of the code.
@@ -51,26 +44,27 @@ Live live_after(const Block& block, const std::vector<Live>& at_block, const isa
 
 }  // namespace
 
+bool writes_exec(const Node& node) {
+  const auto& written = node.effects.writes.scalars;
+  return written[isa::code::kExecLo] || written[isa::code::kExecHi];
+}
+
 bool widens_exec(const Node& node) {
   if (!writes_exec(node)) return false;
+  using isa::Bit;
   const isa::Instruction& in = node.instruction;
-  switch (in.op) {
-    case Op::s_and_saveexec_b32:
-    case Op::s_and_saveexec_b64:
-    case Op::s_andn1_saveexec_b32:
-    case Op::s_andn1_saveexec_b64:
-      // If the saved copy goes to EXEC itself, EXEC keeps its value.
-      return names_exec(in.dst[0]);
-    case Op::s_and_b32:
-    case Op::s_and_b64:
-      return in.src[0].code != in.dst[0].code && in.src[1].code != in.dst[0].code;
-    case Op::s_andn2_b32:
-    case Op::s_andn2_b64:
-      return in.src[0].code != in.dst[0].code;
-    default:  // Comparisons set bits of active lanes only.
-      return in.encoding != isa::Encoding::kVopc &&
-             !(in.encoding == isa::Encoding::kVop3 && in.dst[0].type == isa::Type::kMask);
-  }
+  const isa::ImplicitEffects effects = isa::implicit_effects(in.op);
+  // If the saved copy goes to EXEC itself, EXEC keeps its value.
+  if (effects.has(isa::implicit::kWritesExec))
+    return names_exec(in.dst[0]) || !is_always(false, effects.logic, Bit::kAny, Bit::kZero);
+  const bool clears_like_first = is_always(false, effects.logic, Bit::kZero, Bit::kAny);
+  const bool clears_like_second = is_always(false, effects.logic, Bit::kAny, Bit::kZero);
+  if ((clears_like_first && in.src[0].code == in.dst[0].code) ||
+      (clears_like_second && in.src[1].code == in.dst[0].code))
+    return false;
+  // Comparisons set bits of active lanes only.
+  return in.encoding != isa::Encoding::kVopc &&
+         !(in.encoding == isa::Encoding::kVop3 && in.dst[0].type == isa::Type::kMask);
 }
 
 Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere) {

@@ -29,6 +29,8 @@ struct Liveness {
 /// `elsewhere`: registers that code outside of the graph may read.
 Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere = isa::Registers::all());
 
+bool writes_exec(const Node& node);
+
 /// Whether lanes that are inactive before the node may be active after it.
 bool widens_exec(const Node& node);
 

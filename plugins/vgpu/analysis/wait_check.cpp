@@ -8,6 +8,7 @@
 
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 #include "plugins/vgpu/isa/waits.hpp"
 
 namespace rigel::vgpu::analysis {
@@ -16,14 +17,14 @@ namespace {
 using isa::OpClass;
 
 using Counters = uint8_t;
-constexpr Counters kVm = 1, kLgkm = 2;
-constexpr uint8_t kOldest = 64;  // more than any wait allows
+constexpr Counters kVm = 1, kLgkm = 2, kKm = 4;  // kKm: scalar memory of chips with split counters
+constexpr uint8_t kOldest = 64;                  // more than any wait allows
 
 constexpr uint32_t kScalars = 128, kVgprs = 256, kRegisters = kScalars + kVgprs;
 
 /// The load that writes a register.
 struct Pending {
-  Counters counter = 0;    ///< kVm or kLgkm; 0: not pending
+  Counters counter = 0;    ///< One of the above; 0: not pending
   uint8_t age = 0;         ///< Later operations that have incremented the counter
   bool is_scalar = false;  ///< A scalar load, which completes in any order
   uint32_t load = 0;       ///< Its node
@@ -34,7 +35,7 @@ struct Pending {
 /// State before an instruction.
 struct PendingState {
   std::array<Pending, kRegisters> registers{};
-  bool has_scalar_loads = false;  ///< A scalar load may be outstanding.
+  bool has_scalar_loads = false;  ///< A scalar load of kLgkm may be outstanding.
 
   friend bool operator==(const PendingState&, const PendingState&) = default;
 
@@ -58,7 +59,7 @@ struct WaitRole {
   Counters result = 0;     ///< The counter that a load's results wait for; 0: not a load
   bool is_scalar = false;  ///< A scalar load
   bool waits = false;
-  unsigned vm = kOldest, lgkm = kOldest;  ///< Operations that the wait allows to be outstanding
+  unsigned vm = kOldest, lgkm = kOldest, km = kOldest;  ///< Operations that the wait allows to be outstanding
 };
 
 WaitRole wait_role_of(const FlowGraph& graph, const isa::Instruction& in) {
@@ -67,25 +68,32 @@ WaitRole wait_role_of(const FlowGraph& graph, const isa::Instruction& in) {
     role.waits = true;
     role.vm = waits.limit(isa::WaitCounter::kVector).value_or(kOldest);
     role.lgkm = waits.limit(isa::WaitCounter::kShared).value_or(kOldest);
+    role.km = waits.limit(isa::WaitCounter::kScalar).value_or(kOldest);
     return role;
   }
   const OpClass op_class = isa::op_class(in.op);
+  const bool has_split_counters = isa::traits_of(graph.target).has_split_counters;
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
-  const bool stores = shape != nullptr && (shape->verb == isa::Verb::kStore ||
-                                           (shape->verb == isa::Verb::kAtomic && !shape->returns && !in.glc));
+  // Blocks of registers have no shape.
+  const bool stores = shape == nullptr
+                          ? op_class == OpClass::kVectorMemory && in.vdata.exists()
+                          : shape->verb == isa::Verb::kStore ||
+                                (shape->verb == isa::Verb::kAtomic && !shape->returns && !in.glc);
   switch (op_class) {
     case OpClass::kScalarMemory:
-      role.increments = kLgkm;
+      role.increments = has_split_counters ? kKm : kLgkm;
       role.is_scalar = true;
       break;
     case OpClass::kDataShare:
     case OpClass::kGlobalSync:
       role.increments = kLgkm;
       break;
-    case OpClass::kVectorMemory:
     case OpClass::kImage:
-      // On gfx10, stores have a separate counter.
-      role.increments = stores && graph.target.family() == isa::Family::kGfx10 ? 0 : kVm;
+      if (has_split_counters) return role;  // Counters of samplers are not followed.
+      [[fallthrough]];
+    case OpClass::kVectorMemory:
+      // On gfx10 and later, stores have a separate counter.
+      role.increments = stores && graph.target.family() >= isa::Family::kGfx10 ? 0 : kVm;
       // A FLAT load returns data by the counter of the memory that it accesses. Compilers that know that this
       // is global memory wait for vmcnt alone.
       if (in.encoding == isa::Encoding::kFlat) role.increments |= kLgkm;
@@ -93,7 +101,7 @@ WaitRole wait_role_of(const FlowGraph& graph, const isa::Instruction& in) {
     default:
       return role;
   }
-  if (!stores) role.result = (role.increments & kVm) != 0 ? kVm : kLgkm;
+  if (!stores) role.result = (role.increments & kVm) != 0 ? kVm : role.increments;
   return role;
 }
 
@@ -125,7 +133,11 @@ std::string register_name(uint32_t index) {
   }
 }
 
-std::string wait_for(const Pending& pending, bool has_scalar_loads) {
+std::string wait_for(const Pending& pending, bool has_scalar_loads, bool has_split_counters) {
+  if (has_split_counters) {
+    const char* const name = pending.counter == kVm ? "loadcnt" : pending.counter == kKm ? "kmcnt" : "dscnt";
+    return fmt::format("{}({})", name, pending.is_scalar ? 0 : pending.age);
+  }
   if (pending.counter == kVm) return fmt::format("vmcnt({})", pending.age);
   return fmt::format("lgkmcnt({})", pending.is_scalar || has_scalar_loads ? 0 : pending.age);
 }
@@ -180,7 +192,8 @@ class WaitAnalysis {
       if (missing != nullptr &&
           (missing->empty() || missing->back().node != node || missing->back().load != pending.load)) {
         missing->push_back(
-            {node, pending.load, register_name(index), is_read, wait_for(pending, state.has_scalar_loads)});
+            {node, pending.load, register_name(index), is_read,
+             wait_for(pending, state.has_scalar_loads, isa::traits_of(graph_.target).has_split_counters)});
       }
       for (Pending& other : state.registers) {
         if (other.load == pending.load) other.counter = 0;
@@ -191,8 +204,9 @@ class WaitAnalysis {
   static void wait(const WaitRole& role, PendingState& state) {
     for (Pending& pending : state.registers) {
       const bool in_order = !pending.is_scalar && !state.has_scalar_loads;
-      const bool is_complete = pending.counter == kVm
-                                   ? pending.age >= role.vm
+      const bool is_complete = pending.counter == kVm ? pending.age >= role.vm
+                               : pending.counter == kKm
+                                   ? role.km == 0
                                    : role.lgkm == 0 || (in_order && pending.age >= role.lgkm);
       if (is_complete) pending.counter = 0;
     }
@@ -219,7 +233,7 @@ class WaitAnalysis {
     for (Pending& pending : state.registers) {
       if ((role.increments & pending.counter) != 0 && pending.age < kOldest) ++pending.age;
     }
-    state.has_scalar_loads |= role.is_scalar;
+    state.has_scalar_loads |= role.is_scalar && (role.increments & kLgkm) != 0;
     if (role.result == 0) return;
     for_each(effects.writes, [&](uint32_t index) {
       state.registers[index] = {role.result, 0, role.is_scalar, n};

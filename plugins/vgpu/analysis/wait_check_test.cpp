@@ -72,6 +72,24 @@ TEST(MissingWaits, ScalarLoadsNeedWaitForZero) {
   EXPECT_EQ(text_of(found_in({kLdsLoadV1, kScalarLoadS4, kWaitLgkm1, kReadV1, kEnd})), "3<0 v1 lgkmcnt(0)");
 }
 
+TEST(MissingWaits, CountersOfGfx12AreSeparate) {
+  const Words load_v1{0xee05007c, 0x00000001, 0x00000002};  // global_load_b32 v1, v[2:3], off
+  const Words lds_load_v5{0xd8d80000, 0x05000000};          // ds_load_b32 v5, v0
+  const Words scalar_load_s4{0xf4000100, 0xf8000000};       // s_load_b32 s4, s[0:1], 0x0
+  const Words wait_load{0xbfc00000}, wait_ds{0xbfc60000}, wait_km{0xbfc70000}, wait_load_ds{0xbfc80000},
+      wait_store{0xbfc10000}, end{0xbfb00000};
+  const auto text = [](const std::vector<Words>& instructions) {
+    return text_of(missing_waits(graph_of_code(instructions, {.major = 12, .minor = 0, .stepping = 1})));
+  };
+  EXPECT_EQ(text({load_v1, wait_load, kReadV1, end}), "");
+  EXPECT_EQ(text({load_v1, wait_store, kReadV1, end}), "2<0 v1 loadcnt(0)");
+  EXPECT_EQ(text({lds_load_v5, wait_ds, kReadV5, end}), "");
+  EXPECT_EQ(text({lds_load_v5, wait_km, kReadV5, end}), "2<0 v5 dscnt(0)");
+  EXPECT_EQ(text({scalar_load_s4, wait_km, kReadS4, end}), "");
+  EXPECT_EQ(text({scalar_load_s4, wait_load_ds, kReadS4, end}), "2<0 s4 kmcnt(0)");
+  EXPECT_EQ(text({load_v1, lds_load_v5, wait_load_ds, kReadV1, kReadV5, end}), "");
+}
+
 TEST(MissingWaits, FindsWriteBeforeLoadCompletes) {
   const auto found = found_in({kLoadV1, kWriteV1, kEnd});
   EXPECT_EQ(text_of(found), "1<0 v1 vmcnt(0)");

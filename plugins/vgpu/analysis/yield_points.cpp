@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/vgpu/isa/memory_shape.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
 #include "plugins/vgpu/isa/waits.hpp"
 
 namespace rigel::vgpu::analysis {
@@ -53,7 +54,7 @@ Role wait_of(const FlowGraph& graph, const isa::Instruction& in) {
 }
 
 Role role_of(const FlowGraph& graph, const isa::Instruction& in) {
-  if (in.op == Op::s_barrier) {
+  if (isa::waits_at_barrier(in.op)) {
     Role role;
     role.is_barrier = true;
     return role;
