@@ -216,10 +216,16 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
                                          text_of_pc(raw.pc, entry)));
   for (const std::string& item : work_items) text += line("work-item", item);
   if (raw.other.pc != 0) {
+    const bool is_other_kernel = raw.other.dispatch != nullptr;
+    const uint64_t other_entry = is_other_kernel ? raw.other.dispatch->entry_va : entry;
+    const std::string other_kernel =
+        is_other_kernel ? kernel_of(*raw.other.dispatch, bus) : std::string(finding.kernel);
     finding.others.push_back(place_of(
-        lines, raw.other.pc, entry, finding.kernel,
+        lines, raw.other.pc, other_entry, other_kernel,
         raw.other.who.empty() ? raw.other.label : fmt::format("{} by {}", raw.other.label, raw.other.who)));
-    const std::string other_place = text_of_pc(raw.other.pc, entry);
+    const std::string other_place = text_of_pc(raw.other.pc, other_entry);
+    if (is_other_kernel)
+      text += line("other kernel", fmt::format("{}, launch {}", other_kernel, raw.other.launch));
     text += line(raw.other.label,
                  raw.other.who.empty() ? other_place : fmt::format("{}, {}", raw.other.who, other_place));
     text += text_without_source(finding.others.front()) + lines_of(lines.frames(raw.other.pc));

@@ -54,42 +54,45 @@ void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   launch_ = &launch;
   group_ = &group;
   allocations_ = launch.allocations();
+  counts_memory_ = launch.profile() != nullptr && launch.profile()->counts_memory();
   if (options_.has(Tool::kRaces)) start_races(launch);
   start_group();
   if (init_ != nullptr) init_->start(group, {launch.initial_scalars(), launch.initial_rows(), allocations_});
 }
 
 void GroupChecker::start_races(const Launch& launch) {
-  const std::shared_ptr<LaunchRaces> races = launch.races();
-  if (races == launch_races_) return;
-  launch_races_ = races;
+  if (launch.races() == launch_races_ && launch.race_member() == member_) return;
+  launch_races_ = launch.races();
+  member_ = launch.race_member();
   std::fill(std::begin(known_sites_), std::end(known_sites_), KnownSite{});
   std::fill(std::begin(known_chunks_), std::end(known_chunks_), KnownChunk{});
   lds_races_.start(group_->lds_bytes);
-  const bool has_number = launch.groups() <= race::kMostGroups;
-  if (!has_number) {
+  checks_memory_races_ = member_ != nullptr;
+  if (!checks_memory_races_) {
     findings_.note_unchecked(
         fmt::format("races in global memory of kernels with more than {} work-groups", race::kMostGroups));
   }
-  checks_memory_races_ = has_number && (launch.groups() > 1 || group_->wave_count > 1);
 }
 
 // Also called for the work-groups of a wave batch.
 void GroupChecker::start_group() {
   place_ = group_->place;
+  number_ = (member_ != nullptr ? member_->groups.begin : 0) + place_;
   std::fill(std::begin(awaited_), std::end(awaited_), 0);
   if (!options_.has(Tool::kRaces)) return;
   clocks_.start(group_->wave_count);
   arrived_ = 0;
+  for (const uint64_t dword : dwords_of_locations_) location_of_dword_[dword] = 0;
+  dwords_of_locations_.clear();
   lds_locations_.clear();
   synchronizes_ = false;
   std::fill(std::begin(has_loaded_), std::end(has_loaded_), false);
-  lds_races_.start_group(launch_->groups() <= race::kMostGroups);
+  lds_races_.start_group(member_ != nullptr);
 }
 
 void GroupChecker::use_lds_lines() {
   lds_races_.use_lines([&](uint32_t wave, uint32_t site) {
-    return RaceAccess::record_of(group_->place, wave, clocks_.own(wave), site, false);
+    return RaceAccess::record_of(number_, wave, clocks_.own(wave), site, false);
   });
 }
 
@@ -130,8 +133,11 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
   if (group_->place != place_) start_group();
   if ((arrived_ >> w & 1) != 0) pass_barrier();
   sites_[w] = op;
+  if (counts_memory_) memory_counter_.begin(pc_of(op));
   may_acquire_[w] = (site & kSiteAcquires) != 0;
   const bool completes_acquire = (site & kSiteInvalidates) != 0 && has_loaded_[w];
+  if ((site & (kSiteAcquires | kSiteInvalidates)) != 0 && member_ != nullptr)
+    member_->may_signal.store(true, std::memory_order_relaxed);
   if ((site & (kSiteIsBarrier | kSiteInvalidates)) != 0) has_loaded_[w] = false;
   if (may_acquire_[w] || completes_acquire) {
     if (!synchronizes_ && options_.has(Tool::kRaces)) {
@@ -264,6 +270,7 @@ void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) 
 }
 
 void GroupChecker::access_private(const Wave& wave, const LaneAccesses& accesses) {
+  if (counts_memory_) memory_counter_.access_private(accesses);
   const uint64_t limit = launch_->dispatch().private_bytes;
   if (!options_.has(Tool::kMemory) || limit == 0) return;
   uint64_t outside = 0;
@@ -287,9 +294,15 @@ std::string GroupChecker::text_of_lane(uint32_t wave, uint32_t lane) const {
                      text_of(items.local(lane)), wave);
 }
 
-void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, uint64_t dword, uint32_t lane,
+void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, uint64_t dword, uint64_t lanes,
                                const EarlierAccess& earlier, bool is_lds) {
-  const bool is_same_group = race::group_of(earlier.record) == (group_->place & race::kGroup);
+  const uint32_t other_group = race::group_of(earlier.record);
+  const bool is_same_group = other_group == (number_ & race::kGroup);
+  const LaunchRaces::Member* const other =
+      is_same_group || member_ == nullptr ? member_ : &launch_races_->member_of(other_group);
+  const bool is_same_launch = other == member_;
+  // The other launch may have signalled the host, which then started this one.
+  if (!is_same_launch && other->may_signal.load(std::memory_order_relaxed)) return;
   const bool is_earlier_atomic = race::is_atomic(earlier.record);
   const bool is_atomic = accesses.kind == AccessKind::kAtomic;
   const bool is_read = accesses.kind == AccessKind::kRead || !earlier.is_write;
@@ -297,35 +310,48 @@ void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, u
   const bool may_be_atomic = is_read && (is_earlier_atomic || is_atomic);
   // A loop that compares and swaps reads the expected value first.
   if (may_be_atomic && (accesses.compares || launch_races_->compares(race::site_of(earlier.record)))) return;
-  const bool is_same_value = is_lds && writes_same_value(accesses, earlier, dword, lane);
-  const Severity severity = is_same_value || may_be_atomic ? Severity::kWarning : Severity::kError;
+  const bool is_same_value = is_lds && writes_same_value(accesses, earlier, dword, lanes);
+  const bool may_be_benign = is_same_value || may_be_atomic || !is_same_launch;
+  const Severity severity = may_be_benign ? Severity::kWarning : Severity::kError;
   const uint64_t other_pc = launch_races_->pc_of_site(race::site_of(earlier.record));
-  const Problem problem = is_lds ? kLdsRace : is_same_group ? kMemoryRace : kGroupRace;
-  RawFinding* const raw = find(Tool::kRaces, problem, severity, wave, bit_of(lane), other_pc);
+  const Problem problem = is_lds            ? kLdsRace
+                          : is_same_group   ? kMemoryRace
+                          : !is_same_launch ? kKernelRace
+                                            : kGroupRace;
+  RawFinding* const raw = find(Tool::kRaces, problem, severity, wave, lanes, other_pc);
   if (raw == nullptr) return;
   const uint32_t other_wave = race::wave_of(earlier.record);
   raw->summary = fmt::format(
       "data race: {} of {} at {}, which {} accesses too", verb_of(accesses.kind), bytes_text(accesses.bytes),
       is_lds ? fmt::format("byte {} of LDS", dword * 4) : fmt::format("{:#x}", dword * 4),
-      is_same_group ? fmt::format("wave {}", other_wave) : "another work-group");
+      is_same_group    ? fmt::format("wave {}", other_wave)
+      : is_same_launch ? "another work-group"
+                       : "another kernel");
   if (is_same_value) raw->summary += "; both write the same value";
   if (may_be_atomic) raw->summary += "; none if the read is atomic, too";
   raw->other.label = fmt::format("earlier {}", is_earlier_atomic  ? "atomic operation"
                                                : earlier.is_write ? "write"
                                                                   : "read");
   if (is_same_group) {
-    raw->other.who = text_of_lane(other_wave, race::lane_of(earlier.record));
+    raw->other.who = race::has_lane(earlier.record) ? text_of_lane(other_wave, race::lane_of(earlier.record))
+                                                    : fmt::format("wave {}", other_wave);
     raw->hint = "no barrier orders the two accesses";
   } else {
-    raw->other.who = fmt::format("work-group {} in the order of the grid", race::group_of(earlier.record));
+    raw->other.who = fmt::format("work-group {} in the order of the grid", other_group - other->groups.begin);
     raw->hint = "work-groups are unordered; use atomic operations or separate kernels";
+  }
+  if (!is_same_launch) {
+    raw->other.dispatch = std::make_shared<const Dispatch>(other->dispatch);
+    raw->other.launch = other->launch;
+    raw->hint = "the kernels run at the same time: no barrier, stream or signal orders them";
   }
 }
 
 bool GroupChecker::writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier,
-                                     uint64_t dword, uint32_t lane) const {
+                                     uint64_t dword, uint64_t lanes) const {
   return earlier.is_write && accesses.kind == AccessKind::kWrite && accesses.data != nullptr &&
-         accesses.bytes == 4 && std::memcmp(group_->lds + dword * 4, accesses.data + lane, 4) == 0;
+         accesses.bytes == 4 && std::has_single_bit(lanes) &&
+         std::memcmp(group_->lds + dword * 4, accesses.data + std::countr_zero(lanes), 4) == 0;
 }
 
 uint32_t GroupChecker::site_number(const MicroOp* op) {
@@ -343,125 +369,117 @@ LaunchRaces::Page* GroupChecker::page_of(uint64_t va) {
   return LaunchRaces::page(*known.chunk, va % LaunchRaces::kChunkBytes / LaunchRaces::kPageBytes);
 }
 
-namespace {
-
-// Lanes [first, end) that access the same dwords, or adjacent ones.
-struct LaneRun {
-  uint32_t end = 0;
-  bool is_same = false;
-};
-
-// Returns the longest run that starts with the active lane `first`.
-LaneRun run_from(const LaneAccesses& accesses, uint32_t first) {
-  const uint64_t start = accesses.at[first], active = accesses.lanes >> first;
-  const auto most = first + static_cast<uint32_t>(std::countr_one(active));
-  if (first + 1 == most || accesses.bytes % 4 != 0 || start % 4 != 0) return {first + 1, false};
-  const bool is_same = accesses.at[first + 1] == start;
-  const uint64_t step = is_same ? 0 : accesses.bytes;
-  const auto matches = [&](uint32_t lane) { return accesses.at[lane] == start + (lane - first) * step; };
-  constexpr uint32_t kBlock = 8;
-  uint32_t end = first + 1;
-  for (; end + kBlock <= most; end += kBlock) {
-    uint64_t expected[kBlock], differences = 0;  // in a form that GCC vectorizes
-    for (uint32_t i = 0; i < kBlock; ++i) expected[i] = start + (end - first + i) * step;
-    for (uint32_t i = 0; i < kBlock; ++i) differences |= accesses.at[end + i] ^ expected[i];
-    if (differences != 0) break;
-  }
-  while (end < most && matches(end)) ++end;
-  return {end, is_same};
-}
-
-}  // namespace
-
-template <class NoteDword, class NoteLine>
-void GroupChecker::for_each_part(const LaneAccesses& accesses, NoteDword note_dword, NoteLine note_line) {
+template <class NoteLine, class NoteBytes>
+void GroupChecker::for_each_part(const LaneAccesses& accesses, uint64_t record, NoteLine note_line,
+                                 NoteBytes note_bytes) {
   const uint32_t dwords = accesses.bytes / 4;
+  // Dwords [begin, end). record_of(dword 0 of a line) returns the record of the line.
+  const auto for_each_line = [&](uint64_t begin, uint64_t end, auto record_of) {
+    for (uint64_t dword = begin; dword < end;) {
+      const uint64_t line = dword / RaceLine::kDwords, start = line * RaceLine::kDwords;
+      const uint64_t next = std::min(end, start + RaceLine::kDwords);
+      const uint32_t mask = (1u << (next - start)) - (1u << (dword - start));
+      note_line(line, static_cast<RaceLine::Mask>(mask), record_of(start));
+      dword = next;
+    }
+  };
+  const auto of_lane = [&](uint32_t lane) {
+    return race::with_bytes(race::with_lane(record, lane), race::kBytes);
+  };
   for (uint64_t remaining = accesses.lanes; remaining != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(remaining));
-    const LaneRun run = run_from(accesses, first);
+    const LaneRun run = known_run_from(accesses, first);
     remaining = run.end == 64 ? 0 : remaining & ~uint64_t{0} << run.end;
-    const bool is_one = run.end == first + 1;
-    if (is_one && (accesses.bytes < RaceLine::kDwords * 4 || accesses.at[first] % 4 != 0)) {
-      for_each_dword(accesses.at[first], accesses.bytes,
-                     [&](uint64_t dword, uint8_t bytes) { note_dword(dword, first, bytes); });
+    if (accesses.pattern != nullptr && (accesses.pattern->repeated >> first & 1) != 0) continue;
+    const uint64_t address = accesses.address(first);
+    if (dwords == 0 || (accesses.bytes | address) % 4 != 0) {
+      for_each_dword(address, accesses.bytes,
+                     [&](uint64_t dword, uint8_t bytes) { note_bytes(dword, first, bytes); });
       continue;
     }
-    const bool is_same = run.is_same || is_one;
-    const uint64_t start = accesses.at[first] / 4;
-    const uint64_t end = start + (is_same ? dwords : uint64_t{run.end - first} * dwords);
-    const auto lane_at = [&](uint64_t dword) {
-      return is_same ? first : first + static_cast<uint32_t>((dword - start) / dwords);
-    };
-    const uint32_t step = !is_same && (dwords == 1 || dwords == 2 || dwords == 4) ? dwords : 0;
-    for (uint64_t dword = start; dword != end;) {
-      if (dword % RaceLine::kDwords == 0 && end - dword >= RaceLine::kDwords) {
-        note_line(dword, lane_at(dword), step);
-        dword += RaceLine::kDwords;
-      } else {
-        note_dword(dword, lane_at(dword), uint8_t{0xf});
-        ++dword;
-      }
+    uint64_t start = address / 4;
+    const uint32_t step = run.end == first + 1 ? 0 : run.step;
+    const uint64_t end = start + uint64_t{run.end - 1 - first} * step + dwords;
+    if (step == 0) {
+      for_each_line(start, end, [&](uint64_t) { return of_lane(first); });
+      continue;
     }
+    if (step != dwords) {  // Each lane accesses one dword more than the preceding one.
+      for_each_line(start, start + dwords - 1, [&](uint64_t) { return of_lane(first); });
+      start += dwords - 1;
+    }
+    const bool has_lanes = std::has_single_bit(step) && step <= 4 && start % step == 0;
+    for_each_line(start, end, [&](uint64_t line_start) {
+      if (!has_lanes) return race::without_lanes(record);
+      const auto distance = static_cast<int64_t>(line_start - start) / static_cast<int64_t>(step);
+      return race::with_step(of_lane(static_cast<uint32_t>(first + distance)), step);
+    });
   }
 }
 
 template <bool kLds>
-void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses) {
+void GroupChecker::check_races(const Wave& wave, LaneAccesses& accesses) {
   if (accesses.lanes == 0) return;
   const uint32_t w = wave.id_in_group;
   const uint32_t site = site_number(sites_[w]);
   if (kLds && lds_races_.is_plain()) {
     if (lds_races_.note(accesses, w, site)) return;
+    accesses.set_addresses();
     use_lds_lines();
   }
   if (accesses.compares) launch_races_->set_compares(site);
   const bool is_operation = accesses.kind == AccessKind::kAtomic;
-  const bool is_atomic = is_operation || (!kLds && may_acquire_[w] && accesses.kind == AccessKind::kRead);
+  const bool is_read = accesses.kind == AccessKind::kRead;
+  const bool is_atomic = is_operation || (!kLds && may_acquire_[w] && is_read);
   if (kLds && is_operation) synchronize(w, accesses, true);
   RaceAccess access;
   access.kind = accesses.kind;
   access.is_lds = kLds;
   access.may_be_ordered = synchronizes_;
-  access.record = RaceAccess::record_of(group_->place, w, clocks_.own(w), site, is_atomic);
+  access.record = RaceAccess::record_of(number_, w, clocks_.own(w), site, is_atomic);
   access.clock = &clocks_.of(w);
+  if (!kLds && !member_->completed.ranges.empty()) access.earlier_groups = &member_->completed;
+  [[maybe_unused]] const bool skips_settled = is_read && !launch_races_->is_shared();
   [[maybe_unused]] LaunchRaces::LockedPage locked;
-  const auto with_line = [&](uint64_t dword, auto visit) {
-    const uint64_t line = dword / RaceLine::kDwords;
+  [[maybe_unused]] LaunchRaces::Page* page = nullptr;
+  [[maybe_unused]] uint64_t page_number = ~uint64_t{0};
+  const auto with_line = [&](uint64_t number, auto visit) {
     if constexpr (kLds) {
-      if (RaceLine* const found = lds_races_.line(line)) visit(*found);
+      if (RaceLine* const found = lds_races_.line(number)) visit(*found);
     } else {
-      constexpr uint64_t kLines = LaunchRaces::kPageBytes / LaunchRaces::kLineBytes;
-      LaunchRaces::Page* const page = page_of(dword * 4);
+      if (number / LaunchRaces::kLines != page_number) {
+        page_number = number / LaunchRaces::kLines;
+        page = page_of(number * LaunchRaces::kLineBytes);
+      }
+      if (page == nullptr) return;
+      const uint64_t index = number % LaunchRaces::kLines, bit = uint64_t{1} << index;
+      if (skips_settled && (page->settled.load(std::memory_order_relaxed) & bit) != 0) return;
       locked.lock(page);
-      if (page != nullptr) visit(page->lines[line % kLines]);
+      RaceLine& line = page->line(index);
+      visit(line);
+      if (line.has_cells()) page->with_cells |= bit;
+      const uint64_t others = page->settled.load(std::memory_order_relaxed) & ~bit;
+      page->settled.store(others | (line.is_settled() ? bit : 0), std::memory_order_relaxed);
     }
   };
-  const auto note_dword = [&](uint64_t dword, uint32_t lane, uint8_t bytes) {
-    EarlierAccess earlier;
-    with_line(dword, [&](RaceLine& line) {
-      earlier = line.note(access, static_cast<uint32_t>(dword % RaceLine::kDwords),
-                          race::with_bytes(race::with_lane(access.record, lane), bytes));
-    });
-    if (earlier.record != 0) report_race(wave, accesses, dword, lane, earlier, kLds);
-  };
-  for_each_part(accesses, note_dword, [&](uint64_t dword, uint32_t lane, uint32_t step) {
-    struct {
-      uint32_t dword = 0;
-      EarlierAccess earlier;
-    } found[RaceLine::kDwords];
-    uint32_t count = 0;
-    const uint64_t record =
-        race::with_step(race::with_bytes(race::with_lane(access.record, lane), 0xf), step);
-    with_line(dword, [&](RaceLine& line) {
-      line.note_all(access, record, [&](uint32_t i, const EarlierAccess& earlier) {
-        found[count++] = {i, earlier};
+  const auto note_line = [&](uint64_t number, RaceLine::Mask mask, uint64_t record) {
+    with_line(number, [&](RaceLine& line) {
+      line.note(access, mask, record, [&](uint32_t dword, const EarlierAccess& earlier) {
+        const uint64_t own = race::of_dword(record, dword);
+        const uint64_t lanes = race::has_lane(own) ? bit_of(race::lane_of(own)) : accesses.lanes;
+        report_race(wave, accesses, number * RaceLine::kDwords + dword, lanes, earlier, kLds);
       });
     });
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t own_lane = race::lane_of(race::of_dword(record, found[i].dword));
-      report_race(wave, accesses, dword + found[i].dword, own_lane, found[i].earlier, kLds);
-    }
-  });
+  };
+  const auto note_bytes = [&](uint64_t dword, uint32_t lane, uint8_t bytes) {
+    const uint64_t record = race::with_bytes(race::with_lane(access.record, lane), bytes);
+    with_line(dword / RaceLine::kDwords, [&](RaceLine& line) {
+      const EarlierAccess earlier =
+          line.note_bytes(access, static_cast<uint32_t>(dword % RaceLine::kDwords), record);
+      if (earlier.record != 0) report_race(wave, accesses, dword, bit_of(lane), earlier, kLds);
+    });
+  };
+  for_each_part(accesses, access.record, note_line, note_bytes);
   if (kLds && is_operation) synchronize(w, accesses, false);
 }
 
@@ -470,15 +488,23 @@ void GroupChecker::synchronize(uint32_t wave, const LaneAccesses& accesses, bool
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t) {
       if (lds_races_.line(dword / RaceLine::kDwords) == nullptr) return;
-      WaveClocks::Clock& location = lds_locations_[dword];
+      if (dword >= location_of_dword_.size()) location_of_dword_.resize(dword + 1);
+      uint32_t& number = location_of_dword_[dword];
+      if (number == 0) {
+        lds_locations_.push_back({});
+        dwords_of_locations_.push_back(dword);
+        number = static_cast<uint32_t>(lds_locations_.size());
+      }
+      WaveClocks::Clock& location = lds_locations_[number - 1];
       acquires ? clocks_.acquire(wave, location) : clocks_.release(wave, location);
     });
   });
   if (!acquires) clocks_.advance(wave);
 }
 
-void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit) {
+void GroupChecker::access_lds(const Wave& wave, LaneAccesses& accesses, uint32_t limit) {
   if (accesses.kind == AccessKind::kRead) has_loaded_[wave.id_in_group] = true;
+  if (counts_memory_) memory_counter_.access_lds(accesses);
   uint64_t outside = 0;
   const uint32_t exact = std::min(limit, launch_->dispatch().lds_requested_bytes);
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
@@ -492,16 +518,60 @@ void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, ui
     }
   }
   if (!options_.has(Tool::kRaces) || group_->wave_count == 1) return;
-  if (outside == 0) return check_races<true>(wave, accesses);
-  LaneAccesses inside = accesses;
-  inside.lanes &= ~outside;
-  check_races<true>(wave, inside);
+  accesses.lanes &= ~outside;
+  check_races<true>(wave, accesses);
 }
 
-void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses) {
+void GroupChecker::access_memory(const Wave& wave, LaneAccesses& accesses) {
   if (accesses.kind == AccessKind::kRead && !accesses.is_scalar) has_loaded_[wave.id_in_group] = true;
+  if (counts_memory_) memory_counter_.access_memory(accesses);
   if (options_.has(Tool::kMemory)) check_bounds(wave, accesses);
   if (checks_memory_races_) check_races<false>(wave, accesses);
+}
+
+void GroupChecker::access_pattern(const MicroOp* op, Wave& wave, uint64_t begin, const AccessPattern& pattern,
+                                  uint64_t exec, uint32_t pitch, const uint32_t* data) {
+  at(op, wave, exec, op->aux);
+  const bool is_read = pattern.kind == AccessKind::kRead;
+  if (is_read) has_loaded_[wave.id_in_group] = true;
+  if (pattern.is_lds ? group_->wave_count == 1 : !checks_memory_races_) return;
+  LaneAccesses accesses;
+  accesses.kind = pattern.kind;
+  accesses.bytes = pattern.bytes;
+  accesses.lanes = exec;
+  accesses.data = data;
+  if (pitch == 0 && exec == wave.mask() && begin % 4 == 0) {
+    accesses.pattern = &pattern;
+    accesses.begin = begin;
+  } else {
+    for (uint32_t lane = 0; lane < 64; ++lane)
+      accesses.at[lane] = begin + pattern.offsets[lane] + uint64_t{pitch} * pattern.pitches[lane];
+  }
+  pattern.is_lds ? check_races<true>(wave, accesses) : check_races<false>(wave, accesses);
+}
+
+void GroupChecker::access_rows(const MicroOp* op, Wave& wave, const RowAccesses& row_accesses,
+                               const uint32_t* low, const uint32_t* high, uint64_t base, uint64_t exec,
+                               const uint32_t* data) {
+  at(op, wave, exec, op->aux);
+  if (row_accesses.kind == AccessKind::kRead) has_loaded_[wave.id_in_group] = true;
+  if (row_accesses.is_lds ? group_->wave_count == 1 : !checks_memory_races_) return;
+  LaneAccesses accesses;
+  accesses.kind = row_accesses.kind;
+  accesses.bytes = row_accesses.bytes;
+  accesses.lanes = exec;
+  accesses.data = data;
+  const uint32_t lanes = wave.layout.wave_size;
+  if (high != nullptr) {
+    for (uint32_t lane = 0; lane < lanes; ++lane)
+      accesses.at[lane] = base + (low[lane] | uint64_t{high[lane]} << 32);
+    return check_races<false>(wave, accesses);
+  }
+  for (uint32_t lane = 0; lane < lanes; ++lane) accesses.at[lane] = base + low[lane];
+  if (!row_accesses.is_lds) return check_races<false>(wave, accesses);
+  uint64_t last = 0;
+  for_each_lane(exec, [&](uint32_t lane) { last = std::max(last, accesses.at[lane]); });
+  if (last + accesses.bytes <= launch_->dispatch().lds_requested_bytes) check_races<true>(wave, accesses);
 }
 
 // Undefined values
@@ -556,7 +626,7 @@ void apply_init_rule(const MicroOp* op, Wave* wave, std::byte* registers, uint64
 
 void emit_note_site(const isa::Instruction& instruction, Emitter& out) {
   const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
-  const bool is_barrier = instruction.op == isa::Op::s_barrier;
+  const bool is_barrier = isa::waits_at_barrier(instruction.op);
   const bool is_memory = !isa::is_scalar_alu(instruction.encoding) &&
                          !isa::is_vector_alu(instruction.encoding) && !is_lane_exchange(instruction.op);
   if (!is_memory && !is_barrier) return;
@@ -574,11 +644,11 @@ void emit_note_site(const isa::Instruction& instruction, Emitter& out) {
 
 namespace checks {
 
-void access_memory(const Wave& wave, const LaneAccesses& accesses) {
+void access_memory(const Wave& wave, LaneAccesses& accesses) {
   if (GroupChecker* const checker = wave.group->checker) checker->access_memory(wave, accesses);
 }
 
-void access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit) {
+void access_lds(const Wave& wave, LaneAccesses& accesses, uint32_t limit) {
   if (GroupChecker* const checker = wave.group->checker) checker->access_lds(wave, accesses, limit);
 }
 
@@ -590,19 +660,31 @@ namespace {
 InitChecker* init_of(const Wave& wave) {
   return wave.group->checker == nullptr ? nullptr : wave.group->checker->init();
 }
+
+bool stop_undefined(Wave& wave) {
+  wave.stop = Stop::kUndefined;
+  return false;
+}
 }  // namespace
 
-void move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
+bool move_memory(Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
                  uint64_t stride) {
-  if (InitChecker* const init = init_of(wave)) init->move_memory(wave, moved, at, active, stride);
+  InitChecker* const init = init_of(wave);
+  return init == nullptr || init->move_memory(wave, moved, at, active, stride) || stop_undefined(wave);
 }
 
-void move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes) {
-  if (InitChecker* const init = init_of(wave)) init->move_lds(wave, moved, at, lanes);
+bool move_lds(Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes) {
+  InitChecker* const init = init_of(wave);
+  return init == nullptr || init->move_lds(wave, moved, at, lanes) || stop_undefined(wave);
 }
 
-void move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
-  if (InitChecker* const init = init_of(wave)) init->move_scalars(wave, stores, va, dwords, scalar);
+bool move_scalars(Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
+  InitChecker* const init = init_of(wave);
+  return init == nullptr || init->move_scalars(wave, stores, va, dwords, scalar) || stop_undefined(wave);
+}
+
+void track_undefined(const Wave& wave) {
+  if (InitChecker* const init = init_of(wave)) init->track(wave);
 }
 
 bool observes_accesses(const Wave& wave) {

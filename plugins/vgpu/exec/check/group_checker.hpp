@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "plugins/vgpu/check/allocations.hpp"
@@ -20,6 +19,7 @@
 #include "plugins/vgpu/exec/check/launch_races.hpp"
 #include "plugins/vgpu/exec/check/lds_races.hpp"
 #include "plugins/vgpu/exec/check/race_cells.hpp"
+#include "plugins/vgpu/exec/profile/memory_counter.hpp"
 #include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -56,6 +56,8 @@ struct RawFinding {
     uint64_t pc = 0;  ///< 0: none
     std::string label;
     std::string who;
+    std::shared_ptr<const Dispatch> dispatch;  ///< Null: the same kernel
+    uint64_t launch = 0;
   } other;
   std::string hint;  ///< The order or size that would be correct
 };
@@ -70,14 +72,24 @@ class GroupChecker final : private UndefinedUseListener {
   /// The wave is about to execute an instruction. `site`: kSite… bits.
   void at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site);
 
-  void access_memory(const Wave& wave, const LaneAccesses& accesses);
-  /// `limit`: bytes of LDS that the instruction can access.
-  void access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit);
+  void access_memory(const Wave& wave, LaneAccesses& accesses);
+  /// `limit`: bytes of LDS that the instruction can access. Lanes outside are removed from `accesses`.
+  void access_lds(const Wave& wave, LaneAccesses& accesses, uint32_t limit);
   void access_private(const Wave& wave, const LaneAccesses& accesses);
+  /// Accesses of compiled code within the bounds, at the instruction of `op` (note_site). `begin`: the
+  /// address of the lane with the lowest offset. `data`: as in LaneAccesses.
+  void access_pattern(const MicroOp* op, Wave& wave, uint64_t begin, const AccessPattern& pattern,
+                      uint64_t exec, uint32_t pitch, const uint32_t* data);
+
+  /// Accesses of compiled code at the instruction of `op`, to the lanes' addresses: `base` + `low` +
+  /// (`high` << 32). `high` may be null. Accesses past the end of LDS have no effect.
+  void access_rows(const MicroOp* op, Wave& wave, const RowAccesses& row_accesses, const uint32_t* low,
+                   const uint32_t* high, uint64_t base, uint64_t exec, const uint32_t* data);
 
   /// The wave is about to execute an instruction with this rule.
   void at_rule(const MicroOp* op, Wave& wave, uint64_t exec, const InitRule& rule);
-  bool observes_accesses() const { return options_.observes_accesses(); }
+  bool observes_accesses() const { return options_.observes_accesses() || counts_memory_; }
+  MemoryCounter::Counts take_memory_counts() { return memory_counter_.take(); }
   /// Null: the check is not selected.
   InitChecker* init() { return init_.get(); }
 
@@ -99,14 +111,15 @@ class GroupChecker final : private UndefinedUseListener {
   void start_races(const Launch& launch);
   void start_group();
   template <bool kLds>
-  void check_races(const Wave& wave, const LaneAccesses& accesses);
-  /// Calls note_line(first dword, lane, dwords of each lane) for whole lines that adjacent lanes access, and
-  /// note_dword(dword, lane, bytes) for the other parts.
-  template <class NoteDword, class NoteLine>
-  static void for_each_part(const LaneAccesses& accesses, NoteDword note_dword, NoteLine note_line);
+  void check_races(const Wave& wave, LaneAccesses& accesses);
+  /// Calls note_line(number, dwords of it, record of the line) for parts of lines, and note_bytes(dword,
+  /// lane, bytes) for accesses to parts of dwords.
+  template <class NoteLine, class NoteBytes>
+  static void for_each_part(const LaneAccesses& accesses, uint64_t record, NoteLine note_line,
+                            NoteBytes note_bytes);
   void synchronize(uint32_t wave, const LaneAccesses& accesses, bool acquires);
   bool writes_same_value(const LaneAccesses& accesses, const EarlierAccess& earlier, uint64_t dword,
-                         uint32_t lane) const;
+                         uint64_t lanes) const;
   /// The waves are ordered by more than barriers of all waves.
   void use_lds_lines();
   void pass_barrier();
@@ -116,7 +129,7 @@ class GroupChecker final : private UndefinedUseListener {
   /// completed, or null if it is known.
   RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave,
                    uint64_t lanes, uint64_t other_pc = 0, uint64_t kind_pc = 0);
-  void report_race(const Wave& wave, const LaneAccesses& accesses, uint64_t dword, uint32_t lane,
+  void report_race(const Wave& wave, const LaneAccesses& accesses, uint64_t dword, uint64_t lanes,
                    const EarlierAccess& earlier, bool is_lds);
   std::string text_of_lane(uint32_t wave, uint32_t lane) const;
   void undefined_use(const Wave& wave, UndefinedUse use, uint64_t lanes,
@@ -144,8 +157,12 @@ class GroupChecker final : private UndefinedUseListener {
   bool checks_memory_races_ = false;
   WaveClocks clocks_;
   LdsRaces lds_races_;
-  std::unordered_map<uint64_t, WaveClocks::Clock> lds_locations_;  // of atomic operations, by dword
+  std::vector<WaveClocks::Clock> lds_locations_;  // of atomic operations
+  std::vector<uint32_t> location_of_dword_;       // index in lds_locations_ + 1; 0: none
+  std::vector<uint64_t> dwords_of_locations_;
   std::shared_ptr<LaunchRaces> launch_races_;
+  LaunchRaces::Member* member_ = nullptr;  // null: records have no numbers for the work-groups
+  uint32_t number_ = 0;                    // of the work-group in records
   struct KnownSite {
     uint64_t pc = 0;
     uint32_t number = 0;
@@ -160,6 +177,9 @@ class GroupChecker final : private UndefinedUseListener {
   KnownChunk known_chunks_[kKnownChunks];
 
   std::unique_ptr<InitChecker> init_;  // null: not selected
+
+  bool counts_memory_ = false;  // for the launch's profile
+  MemoryCounter memory_counter_;
 
   std::vector<RawFinding> found_;
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
+#include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/check/lane_sets.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
 
@@ -42,34 +44,60 @@ uint32_t extended(const isa::MemoryShape& shape, uint32_t undefined) {
 // State
 // ---------------------------------------------------------------------------------------------------
 
-void InitChecker::start(const WorkGroup& group, const Start& start) {
+void InitChecker::start(WorkGroup& group, const Start& start) {
   const RegisterLayout& layout = group.waves[0].layout;
   wave_size_ = layout.wave_size;
   rows_ = layout.vgprs + layout.agprs;
   allocations_ = start.allocations;
-  lds_.assign(group.lds_bytes, std::byte{0xff});
+  lds_ = group.lds_undefined;
+  lds_bytes_ = group.lds_bytes;
+  if (lds_bytes_ != 0) std::memset(lds_, 0xff, lds_bytes_);
   if (waves_.size() < group.wave_count) waves_.resize(group.wave_count);
   for (uint32_t w = 0; w < group.wave_count; ++w) {
     WaveShadow& shadow = waves_[w];
-    shadow.bits.assign(kScalarSlots + size_t{rows_} * wave_size_, 0);
-    std::fill(std::begin(shadow.unclean), std::end(shadow.unclean), 0);
-    std::fill(std::begin(shadow.origins), std::end(shadow.origins), UndefinedOrigin{});
-    shadow.scc = true;
-    shadow.scc_origin = {};
-    // Special registers, and lanes that do not exist, count as defined.
-    for (uint32_t i = start.scalars; i < kFlatScratchSgpr; ++i) {
-      shadow.bits[i] = ~0u;
-      set_clean(shadow, i, false);
-    }
-    const uint64_t lanes = group.waves[w].launched_exec;
-    for (uint32_t i = start.rows; i < rows_; ++i) {
-      uint32_t* const bits = row(shadow, i);
-      for_each_lane(lanes, [&](uint32_t lane) { bits[lane] = ~0u; });
-      set_clean(shadow, kScalarSlots + i, false);
-    }
+    Wave& wave = group.waves[w];
+    if (shadow.is_tracked || shadow.bits.size() != kScalarSlots + size_t{rows_} * wave_size_) forget(shadow);
+    std::memset(&shadow.defined, 0xff, sizeof shadow.defined);
+    wave.defined = &shadow.defined;
+    shadow.is_tracked = false;
     std::fill_n(shadow.in_private.begin(), shadow.used_private, std::byte{0xff});
     shadow.used_private = 0;
+    const bool is_compiled = wave.op != nullptr && block_of(wave.op).ops == nullptr;
+    if (is_compiled) continue;
+    // Special registers, and lanes that do not exist, count as defined.
+    for (uint32_t i = start.scalars; i < kFlatScratchSgpr; ++i)
+      shadow.defined.scalars[i / 64] &= ~(uint64_t{1} << i % 64);
+    for (uint32_t i = start.rows; i < std::min(rows_, 256u); ++i)
+      shadow.defined.rows[i] = ~wave.launched_exec;
+    for (uint32_t i = 256; i < rows_; ++i) set_undefined(shadow, i, wave.launched_exec);
+    shadow.defined.scc = 0;
+    track(wave);
   }
+}
+
+void InitChecker::set_undefined(WaveShadow& shadow, uint32_t number, uint64_t lanes) {
+  uint32_t* const bits = row(shadow, number);
+  for_each_lane(lanes, [&](uint32_t lane) { bits[lane] = ~0u; });
+  set_clean(shadow, kScalarSlots + number, lanes == 0);
+  shadow.origins[kScalarSlots + number] = {};
+}
+
+void InitChecker::track(const Wave& wave) {
+  WaveShadow& shadow = waves_[wave.id_in_group];
+  if (std::exchange(shadow.is_tracked, true)) return;
+  const DefinedRegisters& defined = shadow.defined;
+  for (uint32_t i = 0; i < kFlatScratchSgpr; ++i) {
+    if ((defined.scalars[i / 64] >> i % 64 & 1) != 0) continue;
+    shadow.bits[i] = ~0u;
+    set_clean(shadow, i, false);
+    shadow.origins[i] = {};
+  }
+  for (uint32_t i = 0; i < std::min(rows_, 256u); ++i) {
+    if (const uint64_t lanes = ~defined.rows[i] & wave.launched_exec; lanes != 0)
+      set_undefined(shadow, i, lanes);
+  }
+  shadow.scc = defined.scc == 0;
+  shadow.scc_origin = {};
 }
 
 void InitChecker::set_undefined_scalar(uint32_t wave, uint32_t scalar, uint32_t bits) {
@@ -83,7 +111,7 @@ void InitChecker::set_undefined_row(uint32_t wave, uint32_t number, uint32_t lan
 }
 
 void InitChecker::forget(WaveShadow& shadow) {
-  std::fill(shadow.bits.begin(), shadow.bits.end(), 0);
+  shadow.bits.assign(kScalarSlots + size_t{rows_} * wave_size_, 0);
   std::fill(std::begin(shadow.unclean), std::end(shadow.unclean), 0);
   shadow.scc = false;
 }
@@ -504,11 +532,11 @@ struct InitChecker::LdsMemory {
 
   uint32_t load(uint64_t at, uint32_t bytes) const {
     uint32_t undefined = 0;
-    if (at + bytes <= checker.lds_.size()) std::memcpy(&undefined, checker.lds_.data() + at, bytes);
+    if (at + bytes <= checker.lds_bytes_) std::memcpy(&undefined, checker.lds_ + at, bytes);
     return undefined;
   }
   void store(uint64_t at, uint32_t bytes, uint32_t undefined, uint32_t) const {
-    if (at + bytes <= checker.lds_.size()) std::memcpy(checker.lds_.data() + at, &undefined, bytes);
+    if (at + bytes <= checker.lds_bytes_) std::memcpy(checker.lds_ + at, &undefined, bytes);
   }
   From from(uint64_t) const { return From::kLds; }
 };
@@ -626,6 +654,7 @@ void InitChecker::store_memory(const Wave& wave, uint64_t va, uint32_t bytes, ui
     page->store(static_cast<uint32_t>(at % MemoryShadow::kPage / 4), before, written_content_, written,
                 part(undefined));
   }
+  if (undefined != 0) wave.memory->forget_defined();
 }
 
 uint32_t InitChecker::row_at(uint32_t offset) const {
@@ -634,7 +663,7 @@ uint32_t InitChecker::row_at(uint32_t offset) const {
 }
 
 template <class Memory>
-void InitChecker::move(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
+bool InitChecker::move(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
                        uint64_t stride, Memory memory) {
   const isa::MemoryShape& shape = *moved.shape;
   if (shape.verb == isa::Verb::kAtomic) return move_atomic(wave, moved, at, active[0], stride, memory);
@@ -642,6 +671,7 @@ void InitChecker::move(const Wave& wave, const MovedData& moved, const uint64_t*
   const bool stores = shape.verb == isa::Verb::kStore;
   const uint32_t first = row_at(stores ? moved.data : moved.result);
   const uint32_t bytes = std::min<uint32_t>(shape.bytes, 4);
+  if (!stores && first == kNoRow) return true;
   for (uint32_t d = 0; d < shape.dwords(); ++d) {
     const bool has_row = first != kNoRow && first + d < rows_;
     if (stores) {
@@ -660,23 +690,37 @@ void InitChecker::move(const Wave& wave, const MovedData& moved, const uint64_t*
       for_each_lane(active[d], [&](uint32_t lane) {
         const uint32_t undefined = memory.load(at[lane] + d * stride, bytes);
         if (undefined == 0) return;
+        if (!shadow.is_tracked) {
+          any = true;
+          return;
+        }
         row(shadow, first + d)[lane] |= extended(shape, undefined);
         if (!any) origin = {memory.from(at[lane]), shadow.pc, at[lane] + d * stride};
         any = true;
       });
+      if (any && !shadow.is_tracked) return false;
       if (any) finish_row(shadow, first + d, origin);
     }
   }
+  return true;
 }
 
 template <class Memory>
-void InitChecker::move_atomic(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes,
+bool InitChecker::move_atomic(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes,
                               uint64_t stride, Memory memory) {
   WaveShadow& shadow = waves_[wave.id_in_group];
   const isa::MemoryShape& shape = *moved.shape;
   const bool swaps = shape.atomic == isa::Atomic::kSwap;
   const uint32_t dwords = shape.dwords();
   const uint32_t data = row_at(moved.data), result = moved.returns ? row_at(moved.result) : kNoRow;
+  if (!shadow.is_tracked) {
+    uint32_t undefined = 0;
+    for_each_lane(lanes, [&](uint32_t lane) {
+      const uint64_t va = at[lane] & ~uint64_t{shape.bytes - 1u};
+      for (uint32_t d = 0; d < dwords; ++d) undefined |= memory.load(va + d * stride, 4);
+    });
+    return undefined == 0;
+  }
   uint64_t undefined_lanes = 0;
   UndefinedOrigin origin;
   for_each_lane(lanes, [&](uint32_t lane) {
@@ -704,41 +748,48 @@ void InitChecker::move_atomic(const Wave& wave, const MovedData& moved, const ui
     }
   });
   if (undefined_lanes != 0) listener_.undefined_use(wave, UndefinedUse::kAtomic, undefined_lanes, origin);
+  return true;
 }
 
-void InitChecker::move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at,
+bool InitChecker::move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at,
                               const uint64_t* active, uint64_t stride) {
   if (allocations_ != nullptr && allocations_->version() != version_) {
     version_ = allocations_->version();
     std::fill(std::begin(ranges_), std::end(ranges_), Filled{});
   }
   written_va_ = 0;
-  move(wave, moved, at, active, stride, AnyMemory{*this, wave, waves_[wave.id_in_group]});
+  return move(wave, moved, at, active, stride, AnyMemory{*this, wave, waves_[wave.id_in_group]});
 }
 
-void InitChecker::move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes) {
+bool InitChecker::move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes) {
   uint64_t wide[64];
   for_each_lane(lanes, [&](uint32_t lane) { wide[lane] = at[lane]; });
   const uint64_t active[4] = {lanes, lanes, lanes, lanes};
-  move(wave, moved, wide, active, 4, LdsMemory{*this});
+  return move(wave, moved, wide, active, 4, LdsMemory{*this});
 }
 
-void InitChecker::move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
+bool InitChecker::move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
   WaveShadow& shadow = waves_[wave.id_in_group];
   const AnyMemory memory{*this, wave, shadow};
   for (uint32_t i = 0; i < dwords; ++i) {
     const uint32_t number = scalar + i;
-    if (number >= code::kExecLo) return;
+    if (number >= code::kExecLo) return true;
     if (stores) {
       uint32_t value;
       std::memcpy(&value, wave.registers + scalar_offset(number), sizeof value);
       memory.store(va + i * 4, 4, shadow.bits[number], value);
       continue;
     }
-    shadow.bits[number] = memory.load(va + i * 4, 4);
-    set_clean(shadow, number, shadow.bits[number] == 0);
-    if (shadow.bits[number] != 0) shadow.origins[number] = {memory.from(va), shadow.pc, va + i * 4};
+    const uint32_t undefined = memory.load(va + i * 4, 4);
+    if (!shadow.is_tracked) {
+      if (undefined != 0) return false;
+      continue;
+    }
+    shadow.bits[number] = undefined;
+    set_clean(shadow, number, undefined == 0);
+    if (undefined != 0) shadow.origins[number] = {memory.from(va), shadow.pc, va + i * 4};
   }
+  return true;
 }
 
 void InitChecker::define(const Wave& wave, uint64_t va, uint32_t bytes) {

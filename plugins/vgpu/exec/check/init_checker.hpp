@@ -5,6 +5,11 @@
 // undefined. Registers without an undefined bit are *clean*, so that most instructions need no loop over
 // lanes.
 //
+// Compiled code does not apply rules. The waves that it runs are *untracked*: their registers are clean, but
+// for those that they have not written (Wave::defined). Before an instruction reads one of these, or loads
+// undefined bits, compiled code leaves, and the wave is *tracked* from then on: the interpreter applies a
+// rule for each instruction. LDS and memory have one shadow for both.
+//
 // Threads: the worker of the work-group, inside a scope of its memory.
 #pragma once
 
@@ -54,17 +59,21 @@ class InitChecker {
     uint32_t rows = 0;
     check::Allocations* allocations = nullptr;  ///< Null: device memory counts as defined.
   };
-  void start(const WorkGroup& group, const Start& start);
+  /// Waves that start in compiled code are untracked.
+  void start(WorkGroup& group, const Start& start);
+  /// The wave leaves compiled code.
+  void track(const Wave& wave);
 
   /// The wave is about to execute the instruction at `pc`.
   void execute(const InitRule& rule, Wave& wave, uint64_t exec, uint64_t pc);
 
+  // The next three return false, without an effect, if the wave is untracked and would load undefined bits.
   /// A lane's dwords are `stride` bytes apart; `active[i]`: lanes that access dword i.
-  void move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
+  bool move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
                    uint64_t stride);
-  void move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes);
+  bool move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes);
   /// Loads or stores `dwords` scalars.
-  void move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar);
+  bool move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar);
   /// Stores to private memory that are not moved: the bytes count as defined.
   void define(const Wave& wave, uint64_t va, uint32_t bytes);
 
@@ -84,7 +93,9 @@ class InitChecker {
     std::vector<uint32_t> bits;  // as the wave's registers
     std::vector<std::byte> in_private;
     size_t used_private = 0;  // bytes that have been changed
+    bool is_tracked = false;
     bool scc = false;
+    DefinedRegisters defined;  // while it is untracked
     uint64_t unclean[kMostRegisters / 64] = {};
     UndefinedOrigin origins[kMostRegisters];
     UndefinedOrigin scc_origin;
@@ -129,13 +140,14 @@ class InitChecker {
   void check_addresses(const InitRule& rule, const Wave& wave, WaveShadow& shadow, uint64_t exec);
   void decide(const InitRule& rule, const Wave& wave, WaveShadow& shadow, UndefinedUse use);
   void forget(WaveShadow& shadow);
+  void set_undefined(WaveShadow& shadow, uint32_t row, uint64_t lanes);
 
   // Memory. `memory`: functions load(at, bytes), store(at, bytes, undefined, value) and origin(at).
   template <class Memory>
-  void move(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
+  bool move(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
             uint64_t stride, Memory memory);
   template <class Memory>
-  void move_atomic(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes,
+  bool move_atomic(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes,
                    uint64_t stride, Memory memory);
   /// Returns the number of the row at `offset`, or no number if it is a temporary one.
   uint32_t row_at(uint32_t offset) const;
@@ -152,7 +164,8 @@ class InitChecker {
   uint32_t wave_size_ = 64;
   uint32_t rows_ = 0;  // VGPRs and AGPRs
   std::vector<WaveShadow> waves_;
-  std::vector<std::byte> lds_;
+  std::byte* lds_ = nullptr;  // WorkGroup::lds_undefined
+  uint32_t lds_bytes_ = 0;
 
   check::Allocations* allocations_ = nullptr;
   uint64_t version_ = 0;

@@ -139,31 +139,11 @@ struct ScalarRule {
   Scc scc = Scc::kStays;
 };
 constexpr ScalarRule kScalarRules[] = {
-    {Op::s_mov_b32, BitRule::kMove},
-    {Op::s_mov_b64, BitRule::kMove},
     {Op::s_movk_i32, BitRule::kMove},
-    {Op::s_not_b32, BitRule::kMove, Scc::kOfResult},
-    {Op::s_not_b64, BitRule::kMove, Scc::kOfResult},
     {Op::s_brev_b32, BitRule::kReverse},
     {Op::s_brev_b64, BitRule::kReverse},
     {Op::s_sext_i32_i8, BitRule::kMove},
     {Op::s_sext_i32_i16, BitRule::kMove},
-    {Op::s_and_b32, BitRule::kAnd, Scc::kNonzero},
-    {Op::s_and_b64, BitRule::kAnd, Scc::kNonzero},
-    {Op::s_nand_b32, BitRule::kAnd, Scc::kOfResult},
-    {Op::s_nand_b64, BitRule::kAnd, Scc::kOfResult},
-    {Op::s_andn2_b32, BitRule::kAndNot, Scc::kNonzero},
-    {Op::s_andn2_b64, BitRule::kAndNot, Scc::kNonzero},
-    {Op::s_or_b32, BitRule::kOr, Scc::kNonzero},
-    {Op::s_or_b64, BitRule::kOr, Scc::kNonzero},
-    {Op::s_nor_b32, BitRule::kOr, Scc::kOfResult},
-    {Op::s_nor_b64, BitRule::kOr, Scc::kOfResult},
-    {Op::s_orn2_b32, BitRule::kOrNot, Scc::kNonzero},
-    {Op::s_orn2_b64, BitRule::kOrNot, Scc::kNonzero},
-    {Op::s_xor_b32, BitRule::kXor, Scc::kNonzero},
-    {Op::s_xor_b64, BitRule::kXor, Scc::kNonzero},
-    {Op::s_xnor_b32, BitRule::kXor, Scc::kOfResult},
-    {Op::s_xnor_b64, BitRule::kXor, Scc::kOfResult},
     {Op::s_cselect_b32, BitRule::kSelect},
     {Op::s_cselect_b64, BitRule::kSelect},
     {Op::s_cmov_b32, BitRule::kSelect},
@@ -211,26 +191,26 @@ constexpr ScalarRule kScalarRules[] = {
     {Op::s_cmpk_lg_u32, BitRule::kEqual, Scc::kOfResult},
 };
 
-// Instructions that write EXEC, and its old or new value to another register.
-struct MaskRule {
-  Op b32, b64;
+// The rule of a function of single bits. An inverted result has the undefined bits of the other one.
+struct LogicRule {
+  isa::Logic logic;
   BitRule bits;
-  bool is_reversed = false;  // EXEC is the first source.
-  bool returns_new = false;
+  bool is_inverted = false;
+  bool is_reversed = false;  // The sources are exchanged.
 };
-constexpr MaskRule kMaskRules[] = {
-    {Op::s_and_saveexec_b32, Op::s_and_saveexec_b64, BitRule::kAnd},
-    {Op::s_nand_saveexec_b32, Op::s_nand_saveexec_b64, BitRule::kAnd},
-    {Op::s_or_saveexec_b32, Op::s_or_saveexec_b64, BitRule::kOr},
-    {Op::s_nor_saveexec_b32, Op::s_nor_saveexec_b64, BitRule::kOr},
-    {Op::s_xor_saveexec_b32, Op::s_xor_saveexec_b64, BitRule::kXor},
-    {Op::s_xnor_saveexec_b32, Op::s_xnor_saveexec_b64, BitRule::kXor},
-    {Op::s_andn2_saveexec_b32, Op::s_andn2_saveexec_b64, BitRule::kAndNot},
-    {Op::s_andn2_wrexec_b32, Op::s_andn2_wrexec_b64, BitRule::kAndNot, false, true},
-    {Op::s_orn2_saveexec_b32, Op::s_orn2_saveexec_b64, BitRule::kOrNot},
-    {Op::s_andn1_saveexec_b32, Op::s_andn1_saveexec_b64, BitRule::kAndNot, true},
-    {Op::s_andn1_wrexec_b32, Op::s_andn1_wrexec_b64, BitRule::kAndNot, true, true},
-    {Op::s_orn1_saveexec_b32, Op::s_orn1_saveexec_b64, BitRule::kOrNot, true},
+constexpr LogicRule kLogicRules[] = {
+    {isa::Logic::kMov, BitRule::kMove},
+    {isa::Logic::kNot, BitRule::kMove, true},
+    {isa::Logic::kAnd, BitRule::kAnd},
+    {isa::Logic::kNand, BitRule::kAnd, true},
+    {isa::Logic::kOr, BitRule::kOr},
+    {isa::Logic::kNor, BitRule::kOr, true},
+    {isa::Logic::kXor, BitRule::kXor},
+    {isa::Logic::kXnor, BitRule::kXor, true},
+    {isa::Logic::kAndn1, BitRule::kAndNot, false, true},
+    {isa::Logic::kAndn2, BitRule::kAndNot},
+    {isa::Logic::kOrn1, BitRule::kOrNot, false, true},
+    {isa::Logic::kOrn2, BitRule::kOrNot},
 };
 
 bool compares_integers_for_equality(Op op) {
@@ -268,7 +248,7 @@ bool compares_integers_for_equality(Op op) {
 class Reader {
  public:
   Reader(const Instruction& instruction, const LoweringContext& context)
-      : in_(instruction), context_(context) {}
+      : in_(instruction), implicit_(isa::implicit_effects(instruction.op)), context_(context) {}
 
   InitRule run() {
     if (in_.lacks_registers) {
@@ -349,7 +329,7 @@ class Reader {
     rule_.width = rule_.results[0].exists() ? rule_.results[0].part.width : rule_.sources[0].part.width;
     const isa::Effects effects = isa::effects_of(in_, context_.target, context_.layout.wave_size);
     if (effects.writes.scc) rule_.scc = Scc::kOfResult;
-    if (branches() || writes_mask()) return;
+    if (branches() || combines_bits()) return;
     for (const ScalarRule& candidate : kScalarRules) {
       if (candidate.op != in_.op) continue;
       rule_.bits = candidate.bits;
@@ -359,39 +339,37 @@ class Reader {
   }
 
   bool branches() {
-    switch (in_.op) {
-      case Op::s_cbranch_scc0:
-      case Op::s_cbranch_scc1:
-        rule_.sources[0] = scc();
-        break;
-      case Op::s_cbranch_vccz:
-      case Op::s_cbranch_vccnz:
-        rule_.sources[0] = scalars(code::kVccLo, mask_dwords());
-        break;
-      case Op::s_setpc_b64:
-      case Op::s_swappc_b64:
-        rule_.kind = Kind::kJump;
-        return true;
-      default:
-        return false;
+    const bool is_conditional = implicit_.flow == isa::Flow::kConditional;
+    if (is_conditional && implicit_.has(isa::implicit::kReadsScc)) {
+      rule_.sources[0] = scc();
+    } else if (is_conditional && implicit_.has(isa::implicit::kReadsVcc)) {
+      rule_.sources[0] = scalars(code::kVccLo, mask_dwords());
+    } else if ((implicit_.flow == isa::Flow::kJump || implicit_.flow == isa::Flow::kCall) &&
+               in_.src[0].exists()) {
+      rule_.kind = Kind::kJump;
+      return true;
+    } else {
+      return false;
     }
     rule_.kind = Kind::kBranch;
     return true;
   }
 
-  bool writes_mask() {
-    for (const MaskRule& candidate : kMaskRules) {
-      if (candidate.b32 != in_.op && candidate.b64 != in_.op) continue;
-      rule_.bits = candidate.bits;
-      rule_.has_equal_results = candidate.returns_new;
-      rule_.scc = Scc::kDefined;
-      rule_.results[1] = rule_.results[0];
-      // Waves of 32 lanes execute instructions of 64 bits with EXEC_HI.
-      rule_.results[0] = rule_.sources[1] = scalars(code::kExecLo, in_.dst[0].dwords);
-      if (candidate.is_reversed) std::swap(rule_.sources[0], rule_.sources[1]);
+  bool combines_bits() {
+    if (implicit_.logic == isa::Logic::kNone) return false;
+    const LogicRule& rule = *std::ranges::find(kLogicRules, implicit_.logic, &LogicRule::logic);
+    rule_.bits = rule.bits;
+    if (!implicit_.has(isa::implicit::kWritesExec)) {
+      if (rule_.scc != Scc::kStays && !rule.is_inverted) rule_.scc = Scc::kNonzero;
       return true;
     }
-    return false;
+    rule_.has_equal_results = implicit_.has(isa::implicit::kReturnsNewExec);
+    rule_.scc = Scc::kDefined;
+    rule_.results[1] = rule_.results[0];
+    // Waves of 32 lanes execute instructions of 64 bits with EXEC_HI.
+    rule_.results[0] = rule_.sources[1] = scalars(code::kExecLo, in_.dst[0].dwords);
+    if (rule.is_reversed) std::swap(rule_.sources[0], rule_.sources[1]);
+    return true;
   }
 
   void scalar_details() {
@@ -536,7 +514,7 @@ class Reader {
         std::any_of(std::begin(rule_.sources), std::end(rule_.sources),
                     [](const auto& source) { return source.dwords > kMostEvaluated; });
     if (has_wide_operand || rule_.results[0].dwords > kMostEvaluated ||
-        isa::matrix_shape(in_.op) != nullptr || isa::is_wave_matrix(in_.op)) {
+        isa::matrix_shape(in_.op) != nullptr || isa::wave_matrix_shape(in_.op) != nullptr) {
       for (RuleOperand& source : rule_.sources) source = {};
     }
   }
@@ -698,7 +676,15 @@ class Reader {
       case Op::v_movrelsd_2_b32:
       case Op::v_swaprel_b32:
       case Op::v_permlane64_b32:
+      case Op::v_permlane16_var_b32:
+      case Op::v_permlanex16_var_b32:
         rule_.kind = Kind::kForget;
+        break;
+      case Op::v_cvt_pk_fp8_f32_ocp:
+      case Op::v_cvt_pk_bf8_f32_ocp:
+      case Op::v_cvt_sr_fp8_f32_ocp:
+      case Op::v_cvt_sr_bf8_f32_ocp:  // Parts of the previous result remain.
+        if (in_.lanes != LaneMode::kNone) rule_.kind = Kind::kForget;
         break;
       default:
         break;
@@ -768,6 +754,7 @@ class Reader {
   }
 
   const Instruction& in_;
+  const isa::ImplicitEffects implicit_;
   const LoweringContext& context_;
   InitRule rule_;
 };

@@ -1,17 +1,26 @@
 #include "plugins/vgpu/exec/check/launch_races.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace rigel::vgpu::exec {
 namespace {
 
 // Pages of earlier launches, for the next one: new memory costs page faults.
 constexpr size_t kMostSparePages = 16384;
+// Lines of reused pages that keep their cells. Making them costs time, too.
+constexpr size_t kMostKeptCells = 131072;
+
+// A chain of launches that overlap ends here: the next one has separate pages.
+constexpr size_t kMostMembers = 4096;
 
 struct SparePages {
   Mutex mutex;  // Only tried: after fork, a thread that does not exist may hold it.
   std::vector<LaunchRaces::Page*> pages RIGEL_GUARDED_BY(mutex);
+  size_t kept_cells RIGEL_GUARDED_BY(mutex) = 0;
 };
 
 SparePages& spare_pages() {
@@ -32,17 +41,24 @@ LaunchRaces::Page* take_page() {
     if (!spare.pages.empty()) {
       page = spare.pages.back();
       spare.pages.pop_back();
+      if (spare.kept_cells >= kMostKeptCells) {
+        for (uint64_t rest = std::exchange(page->with_cells, 0); rest != 0; rest &= rest - 1)
+          page->lines[static_cast<size_t>(std::countr_zero(rest))].release();
+      }
+      page->used = 0;
+      page->settled.store(0, std::memory_order_relaxed);
+      page->kept_cells = static_cast<uint32_t>(std::popcount(page->with_cells));
+      spare.kept_cells += page->kept_cells;
     }
   }
-  if (page == nullptr) return new (std::nothrow) LaunchRaces::Page;
-  for (RaceLine& line : page->lines) line.clear();
-  return page;
+  return page != nullptr ? page : new (std::nothrow) LaunchRaces::Page;
 }
 
 void recycle(LaunchRaces::Page* page) {
   SparePages& spare = spare_pages();
   if (spare.mutex.try_lock()) {
     const MutexLock lock(spare.mutex, std::adopt_lock);
+    spare.kept_cells -= std::exchange(page->kept_cells, 0);
     if (spare.pages.size() < spare.pages.capacity()) return spare.pages.push_back(page);
   }
   delete page;
@@ -57,6 +73,34 @@ LaunchRaces::~LaunchRaces() {
       if (Page* const used = page.load(std::memory_order_relaxed)) recycle(used);
     }
   }
+}
+
+LaunchRaces::Member* LaunchRaces::join(const Dispatch& dispatch, uint64_t launch, uint64_t groups) {
+  const MutexLock lock(members_mutex_);
+  const uint32_t first = members_.empty() ? 0 : members_.back().groups.end;
+  if (groups > race::kMostGroups - first || members_.size() == kMostMembers) return nullptr;
+  EarlierGroups completed;
+  for (const Member& member : members_) {
+    if (!member.is_complete.load(std::memory_order_relaxed)) continue;
+    if (!completed.ranges.empty() && completed.ranges.back().end == member.groups.begin) {
+      completed.ranges.back().end = member.groups.end;
+    } else {
+      completed.ranges.push_back(member.groups);
+    }
+  }
+  Member& member = members_.emplace_back();
+  member.dispatch = dispatch;
+  member.launch = launch;
+  member.groups = {first, first + static_cast<uint32_t>(groups)};
+  member.completed = std::move(completed);
+  is_shared_.store(members_.size() > 1, std::memory_order_relaxed);
+  return &member;
+}
+
+const LaunchRaces::Member& LaunchRaces::member_of(uint32_t group) {
+  const MutexLock lock(members_mutex_);
+  const auto contains = [&](const Member& member) { return group < member.groups.end; };
+  return *std::find_if(members_.begin(), members_.end(), contains);
 }
 
 LaunchRaces::Chunk* LaunchRaces::chunk(uint64_t number) {

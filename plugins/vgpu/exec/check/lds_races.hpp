@@ -6,10 +6,16 @@
 // dwords, barriers without some waves, and races need records with clocks. The work-group then continues with
 // lines.
 //
+// Work-groups often repeat the accesses of another one. A sequence of accesses since a barrier is known not
+// to race if the same one did not before: by a hash of the waves, lanes and offsets. Such accesses are only
+// logged. The first access that differs replays the log.
+//
 // Threads: the worker of the work-group.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "plugins/vgpu/exec/check/race_cells.hpp"
@@ -27,23 +33,25 @@ class LdsRaces {
 
   bool is_plain() const { return is_plain_; }
   /// Notes an access to whole dwords by the wave's lanes. Returns false, without effect, if it races or needs
-  /// lines. Only if is_plain().
-  bool note(const LaneAccesses& accesses, uint32_t wave, uint32_t site);
+  /// lines. Only if is_plain(). Sets `accesses.at` from the pattern if it is needed.
+  bool note(LaneAccesses& accesses, uint32_t wave, uint32_t site);
   /// Continues with lines. `record`: returns the record of a wave's access, without lane and bytes.
   template <class Record>
   void use_lines(Record record) {
     if (!is_plain_) return;
+    replay();
     is_plain_ = false;
-    for (uint32_t dword = 0; dword < writes_.size(); ++dword) {
-      const auto convert = [&](const Last& last) -> uint64_t {
-        if (last.when >> kWaveBits != interval_) return 0;
-        const uint64_t site_record = record(last.when & kWaveMask, last.site_and_lane >> kLaneBits);
-        return race::with_bytes(race::with_lane(site_record, last.site_and_lane & kLaneMask), 0xf);
+    for (uint32_t dword = 0; dword < writes_.times.size(); ++dword) {
+      const auto convert = [&](const LastAccesses& last) -> uint64_t {
+        const uint32_t when = last.times[dword], place = last.places[dword];
+        if (when >> kWaveBits != interval_) return 0;
+        const uint64_t site_record = record(when & kWaveMask, place >> kLaneBits);
+        return race::with_bytes(race::with_lane(site_record, place & kLaneMask), 0xf);
       };
-      const uint64_t write = convert(writes_[dword]), read = convert(reads_[dword]);
+      const uint64_t write = convert(writes_), read = convert(reads_);
       if (write == 0 && read == 0) continue;
       if (RaceCell* const cell = lines_[dword / RaceLine::kDwords].cell(dword % RaceLine::kDwords))
-        *cell = {write, {read, convert(other_reads_[dword])}};
+        *cell = {write, {read, convert(other_reads_)}};
     }
   }
   /// Null: it is past the end. Only if not is_plain().
@@ -51,18 +59,42 @@ class LdsRaces {
 
  private:
   static constexpr uint32_t kWaveBits = 5, kWaveMask = 31, kLaneBits = 6, kLaneMask = 63;
-  struct Last {
-    uint32_t when = 0;  ///< Interval and wave
-    uint32_t site_and_lane = 0;
+  /// The last access to each dword.
+  struct LastAccesses {
+    std::vector<uint32_t> times;   ///< Interval and wave
+    std::vector<uint32_t> places;  ///< Site and lane
+
+    void assign(size_t count);
   };
   // Whether an access is of another wave in the same interval.
-  static bool is_unordered(const Last& last, uint32_t when) { return (last.when ^ when) - 1 < kWaveMask; }
+  static bool is_unordered(uint32_t earlier, uint32_t when) { return (earlier ^ when) - 1 < kWaveMask; }
+  bool note_now(LaneAccesses& accesses, uint32_t wave, uint32_t site);
+  void replay();
+  bool note_lanes(const LaneAccesses& accesses, uint32_t when, uint32_t dwords, uint32_t site);
+  bool note_runs(const LaneAccesses& accesses, uint32_t when, uint32_t dwords, uint32_t site);
+  bool races(uint64_t dword, uint32_t count, bool is_write, uint32_t when) const;
+  void note_write(uint64_t dword, uint32_t when, uint32_t place);
+  void note_read(uint64_t dword, uint32_t when, uint32_t place);
   void next_interval();
 
   bool is_plain_ = true;
   uint32_t interval_ = 1;
-  std::vector<Last> writes_, reads_, other_reads_;  // by dword; the last are of another wave than reads_
+  uint32_t writers_ = 0, readers_ = 0;  // waves (bits) in this interval
+  // Of the present access: whether another wave's may race with it, and whether another wave has read.
+  bool needs_test_ = false, has_other_readers_ = false;
+  LastAccesses writes_, reads_;
+  LastAccesses other_reads_;  // of another wave than reads_
   std::vector<RaceLine> lines_;
+
+  struct Logged {
+    LaneAccesses accesses;
+    uint32_t wave = 0, site = 0;
+  };
+  static constexpr size_t kMostLogged = 256, kKnownBits = 12;
+  std::unique_ptr<Logged[]> log_;
+  size_t logged_ = 0;
+  uint64_t sequence_ = 0;                                  // hash of the accesses since the last barrier
+  std::array<uint64_t, size_t{1} << kKnownBits> known_{};  // sequences without races, by their highest bits
 };
 
 }  // namespace rigel::vgpu::exec

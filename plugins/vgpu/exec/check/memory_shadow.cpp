@@ -32,7 +32,8 @@ void MemoryShadow::Page::store(uint32_t dword, uint32_t content, uint32_t next, 
   const uint64_t after = cell_of((undefined_of(before, content) & ~written) | (undefined & written), next);
   if (before == after) return;
   cell.store(after, std::memory_order_relaxed);
-  if (before == 0) undefined_.fetch_add(1, std::memory_order_relaxed);
+  if (before == 0 && undefined_.fetch_add(1, std::memory_order_relaxed) == 0)
+    of_process().epoch_.fetch_add(1, std::memory_order_release);
   if (after == 0) undefined_.fetch_sub(1, std::memory_order_relaxed);
 }
 

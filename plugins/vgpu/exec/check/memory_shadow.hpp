@@ -48,6 +48,8 @@ class MemoryShadow {
   };
 
   static MemoryShadow& of_process();
+  /// Changes if a page that had no undefined bytes gets some.
+  uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
   /// Returns the page with number `va` / kPage of an allocation. At first, dwords of `contents` that have the
   /// value `fill` are undefined. `contents`: called if the page is new; returns the page's memory or null.
@@ -71,6 +73,7 @@ class MemoryShadow {
   static void start(Page& page, uint64_t allocation, uint32_t fill, const uint32_t* contents);
 
   Shard shards_[kShards];
+  std::atomic<uint64_t> epoch_{1};
 };
 
 }  // namespace rigel::vgpu::exec

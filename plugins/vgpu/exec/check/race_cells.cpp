@@ -38,47 +38,29 @@ void WaveClocks::acquire_all(uint32_t wave) {
   }
 }
 
-EarlierAccess RaceCell::note(const RaceAccess& access, uint64_t record) {
-  const bool is_atomic = access.is_atomic(), is_write = access.is_write();
-  const auto conflicts = [&](uint64_t earlier) {
-    return earlier != 0 && access.is_unordered(earlier) &&
-           (race::bytes_of(earlier) & race::bytes_of(record)) != 0;
-  };
-  EarlierAccess found;
-  // An atomic operation races with plain writes, and in LDS with reads. An atomic read races with nothing.
-  const bool is_atomic_read = is_atomic && !is_write;
-  const bool may_race_with_atomic = is_write ? !is_atomic : access.is_lds;
-  if (!is_atomic_read && conflicts(write) && (!race::is_atomic(write) || may_race_with_atomic))
-    found = {write, true};
-  const auto merge = [&](uint64_t& last) {
-    const bool is_same = last != 0 && ((last ^ record) & race::kEpoch) == 0;
-    last = is_same ? record | (last & race::kBytes << race::kBytesAt) : record;
-  };
-  if (!is_write) {
-    const auto is_own = [&](uint64_t read) {
-      return read != 0 && ((read ^ record) & (race::kGroup | race::kWave << race::kWaveAt)) == 0;
-    };
-    const bool is_second =
-        is_own(reads[1]) || (reads[0] != 0 && !is_own(reads[0]) && access.is_unordered(reads[0]));
-    merge(reads[is_second ? 1 : 0]);
-    return found;
+void RaceLine::update_settled(const RaceAccess& access, Mask mask) {
+  if (access.is_write()) {
+    settled_ &= static_cast<Mask>(~mask);
+    return;
   }
-  for (const uint64_t read : reads) {
-    if (found.record != 0 || race::is_atomic(read) || (is_atomic && !access.is_lds) || !conflicts(read))
-      continue;
-    found = {read, false};
+  for (uint32_t remaining = mask & ~settled_; remaining != 0; remaining &= remaining - 1) {
+    const RaceCell& cell = cells_[std::countr_zero(remaining)];
+    const bool is_whole = (race::bytes_of(cell.reads[0]) & race::bytes_of(cell.reads[1])) == race::kBytes;
+    if (is_whole && cell.is_settled()) settled_ |= static_cast<Mask>(remaining & -remaining);
   }
-  merge(write);
-  return found;
 }
 
 bool RaceLine::divide() {
-  cells_.reset(new (std::nothrow) RaceCell[kDwords]);
+  if (cells_ == nullptr) cells_.reset(new (std::nothrow) RaceCell[kDwords]);
   if (cells_ == nullptr) return false;
   for (uint32_t i = 0; i < kDwords; ++i) {
-    cells_[i].write = race::of_dword(whole_.write, i);
-    for (uint32_t r = 0; r < 2; ++r) cells_[i].reads[r] = race::of_dword(whole_.reads[r], i);
+    const auto part = [&](uint64_t record, Mask mask) {
+      return (mask >> i & 1) != 0 ? race::of_dword(record, i) : 0;
+    };
+    cells_[i].write = part(whole_.write, masks_[0]);
+    for (uint32_t r = 0; r < 2; ++r) cells_[i].reads[r] = part(whole_.reads[r], masks_[1 + r]);
   }
+  whole_.write = kDivided;
   return true;
 }
 

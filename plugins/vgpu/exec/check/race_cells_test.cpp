@@ -182,12 +182,26 @@ TEST_F(RaceCells, AtomicReadAndLaterWriteDoNotRace) {
   EXPECT_TRUE(atomically(0)) << "an atomic operation after a plain write";
 }
 
+TEST_F(RaceCells, CompletedLaunchesAreOrdered) {
+  const EarlierGroups completed{{{0, 2}}};
+  const auto reads_after = [&](uint32_t earlier_group) {
+    cell = {};
+    EXPECT_FALSE(writes_in(earlier_group));
+    group = 4;
+    RaceAccess each{AccessKind::kRead, false, false, record(AccessKind::kRead, 0, 0xf), &clocks.of(0)};
+    each.earlier_groups = &completed;
+    return cell.note(each, each.record).record != 0;
+  };
+  EXPECT_FALSE(reads_after(1));
+  EXPECT_TRUE(reads_after(2)) << "of a launch that runs";
+}
+
 class RaceLines : public RaceCells {
  protected:
-  bool accesses_all(AccessKind kind, uint32_t wave) {
+  bool accesses_all(AccessKind kind, uint32_t wave, RaceLine::Mask mask = RaceLine::kAll) {
     const RaceAccess each{kind, false, false, record(kind, wave, 0xf), &clocks.of(wave)};
     bool races = false;
-    line.note_all(each, race::with_step(each.record, 1), [&](uint32_t, const EarlierAccess& found) {
+    line.note(each, mask, race::with_step(each.record, 1), [&](uint32_t, const EarlierAccess& found) {
       races = true;
       earlier = found;
     });
@@ -195,7 +209,7 @@ class RaceLines : public RaceCells {
   }
   bool accesses_dword(AccessKind kind, uint32_t wave, uint32_t dword) {
     const RaceAccess each{kind, false, false, record(kind, wave, 0xf), &clocks.of(wave)};
-    return (earlier = line.note(each, dword, each.record)).record != 0;
+    return (earlier = line.note_bytes(each, dword, each.record)).record != 0;
   }
   RaceLine line;
 };
@@ -215,6 +229,59 @@ TEST_F(RaceLines, WholeLineRacesWithDword) {
   EXPECT_FALSE(accesses_dword(AccessKind::kWrite, 0, 5));
   EXPECT_FALSE(accesses_dword(AccessKind::kRead, 1, 6));
   EXPECT_TRUE(accesses_all(AccessKind::kRead, 1));
+}
+
+TEST_F(RaceLines, PartsOfLinesDoNotRace) {
+  EXPECT_FALSE(accesses_all(AccessKind::kWrite, 0, 0x00ff));
+  EXPECT_FALSE(accesses_all(AccessKind::kRead, 1, 0xff00));
+  EXPECT_FALSE(line.has_cells());
+  EXPECT_FALSE(accesses_all(AccessKind::kWrite, 1, 0xff00));
+}
+
+TEST_F(RaceLines, PartsOfOneWaveAreCollected) {
+  EXPECT_FALSE(accesses_all(AccessKind::kWrite, 0, 0x000f));
+  EXPECT_FALSE(accesses_all(AccessKind::kWrite, 0, 0x00f0));
+  EXPECT_FALSE(line.has_cells());
+  EXPECT_TRUE(accesses_all(AccessKind::kRead, 1, 0x0081));
+  EXPECT_EQ(race::lane_of(earlier.record), 7u);
+}
+
+TEST_F(RaceLines, LanesOfScatteredDwordsAreUnknown) {
+  const RaceAccess each{AccessKind::kWrite, false, false, record(AccessKind::kWrite, 0, 0xf), &clocks.of(0)};
+  const auto found = [](uint32_t, const EarlierAccess&) { FAIL(); };
+  line.note(each, 1 << 3, race::with_lane(each.record, 9), found);
+  line.note(each, 1 << 4, race::with_lane(each.record, 2), found);
+  EXPECT_FALSE(line.has_cells());
+  EXPECT_TRUE(accesses_dword(AccessKind::kRead, 1, 4));
+  EXPECT_FALSE(race::has_lane(earlier.record));
+  EXPECT_EQ(race::wave_of(earlier.record), 0u);
+  EXPECT_FALSE(accesses_dword(AccessKind::kRead, 1, 5));
+}
+
+TEST_F(RaceLines, SettlesWhenTwoWorkGroupsHaveRead) {
+  EXPECT_FALSE(accesses_all(AccessKind::kRead, 0));
+  EXPECT_FALSE(accesses_all(AccessKind::kRead, 1));
+  EXPECT_FALSE(line.is_settled()) << "one work-group";
+  group = 1;
+  EXPECT_FALSE(accesses_all(AccessKind::kRead, 0, 0x7fff));
+  EXPECT_FALSE(line.is_settled());
+  EXPECT_FALSE(accesses_all(AccessKind::kRead, 0));
+  EXPECT_TRUE(line.is_settled());
+  EXPECT_TRUE(accesses_all(AccessKind::kWrite, 0, 1));
+  EXPECT_EQ(race::group_of(earlier.record), 0u);
+  EXPECT_FALSE(line.is_settled());
+}
+
+TEST_F(RaceLines, DwordsSettle) {
+  for (group = 0; group < 2; ++group) {
+    for (uint32_t dword = 0; dword < RaceLine::kDwords; ++dword) {
+      EXPECT_FALSE(line.is_settled());
+      EXPECT_FALSE(accesses_dword(AccessKind::kRead, 0, dword));
+    }
+  }
+  EXPECT_TRUE(line.is_settled());
+  EXPECT_TRUE(accesses_dword(AccessKind::kWrite, 0, 5));
+  EXPECT_FALSE(line.is_settled());
 }
 
 class LdsRacesTest : public testing::Test {
@@ -254,6 +321,27 @@ TEST_F(LdsRacesTest, NextWorkGroupIsOrdered) {
   EXPECT_TRUE(note(AccessKind::kWrite, 1, 16));
 }
 
+TEST_F(LdsRacesTest, FindsConflictAfterRepeatedAccesses) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+    EXPECT_TRUE(note(AccessKind::kWrite, 1, 32));
+    races.pass_barrier();
+  }
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+  EXPECT_FALSE(note(AccessKind::kRead, 1, 16)) << "another sequence";
+  EXPECT_FALSE(note(AccessKind::kWrite, 1, 16, 8));
+  EXPECT_TRUE(note(AccessKind::kWrite, 1, 32));
+  EXPECT_FALSE(note(AccessKind::kWrite, 0, 32));
+}
+
+TEST_F(LdsRacesTest, RepeatedAccessesOfOtherWaveConflict) {
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+  races.pass_barrier();
+  EXPECT_TRUE(note(AccessKind::kWrite, 0, 16));
+  EXPECT_FALSE(note(AccessKind::kWrite, 1, 16));
+}
+
 TEST_F(LdsRacesTest, NeedsLinesForOtherAccesses) {
   EXPECT_FALSE(note(AccessKind::kAtomic, 0, 16));
   EXPECT_FALSE(note(AccessKind::kRead, 0, 16, 2));
@@ -272,8 +360,8 @@ TEST_F(LdsRacesTest, LinesHaveAccessesSinceLastBarrier) {
   clocks.start(4);
   const RaceAccess access{AccessKind::kRead, true, false, RaceAccess::record_of(0, 1, 1, 8, false),
                           &clocks.of(1)};
-  EXPECT_EQ(races.line(0)->note(access, 0, race::with_bytes(access.record, 0xf)).record, 0u);
-  const uint64_t earlier = races.line(0)->note(access, 5, race::with_bytes(access.record, 0xf)).record;
+  EXPECT_EQ(races.line(0)->note_bytes(access, 0, race::with_bytes(access.record, 0xf)).record, 0u);
+  const uint64_t earlier = races.line(0)->note_bytes(access, 5, race::with_bytes(access.record, 0xf)).record;
   EXPECT_EQ(race::wave_of(earlier), 2u);
   EXPECT_EQ(race::site_of(earlier), 7u);
   EXPECT_EQ(race::lane_of(earlier), 1u);
@@ -285,6 +373,25 @@ TEST(LaunchRacesTest, SitesHaveNumbers) {
   EXPECT_NE(races.site(0x100), races.site(0x104));
   EXPECT_EQ(races.pc_of_site(races.site(0x104)), 0x104u);
   EXPECT_EQ(races.pc_of_site(race::kMostSites), 0u);
+}
+
+TEST(LaunchRacesTest, LaunchesAreOrderedAfterCompletedOnes) {
+  LaunchRaces races;
+  LaunchRaces::Member* const first = races.join({}, 1, 10);
+  ASSERT_NE(first, nullptr);
+  EXPECT_FALSE(races.is_shared());
+  LaunchRaces::Member* const second = races.join({}, 2, 5);
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(races.is_shared());
+  EXPECT_FALSE(second->completed.contain(9)) << "it runs";
+  first->is_complete = true;
+  LaunchRaces::Member* const third = races.join({}, 3, 1);
+  ASSERT_NE(third, nullptr);
+  EXPECT_TRUE(third->completed.contain(9));
+  EXPECT_FALSE(third->completed.contain(10)) << "the second runs";
+  EXPECT_EQ(&races.member_of(14), second);
+  EXPECT_EQ(&races.member_of(15), third);
+  EXPECT_EQ(races.join({}, 4, race::kMostGroups), nullptr);
 }
 
 }  // namespace

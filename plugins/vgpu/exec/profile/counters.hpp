@@ -48,6 +48,8 @@ class CountedPlaces {
   std::vector<uint32_t> ends_ RIGEL_GUARDED_BY(mutex_);  // of each counter, in pcs_
 };
 
+class GroupSampler;
+
 /// The counters of one resident work-group.
 ///
 /// Threads: the worker of the work-group.
@@ -67,6 +69,9 @@ class GroupCounters {
     if (first + count > size_ && !grow(first + count - 1)) return nullptr;
     return counts_.get() + first;
   }
+
+  /// Null: waves are not sampled. The owner of the work-group sets it.
+  GroupSampler* sampler = nullptr;
 
   uint32_t size() const { return size_; }
   profile::Count& operator[](uint32_t index) { return counts_.get()[index]; }

@@ -1,5 +1,6 @@
 #include "plugins/vgpu/exec/profile/launch_profile.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <new>
@@ -10,10 +11,11 @@
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
 #include "plugins/vgpu/exec/translated_code.hpp"
-#include "plugins/vgpu/isa/branches.hpp"
+#include "plugins/vgpu/fidelity/run_fidelity.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 #include "plugins/vgpu/isa/fidelity.hpp"
+#include "plugins/vgpu/isa/implicit_effects.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 #include "plugins/vgpu/profile/profile.hpp"
@@ -23,15 +25,16 @@ namespace {
 
 using profile::Kind;
 
+// Perfetto's clock.
 int64_t now_ns() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_BOOTTIME, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 Kind kind_of_scalar(const isa::Instruction& instruction) {
   if (isa::is_branch(instruction.op)) return Kind::kBranch;
-  if (instruction.op == isa::Op::s_barrier) return Kind::kBarrier;
+  if (isa::waits_at_barrier(instruction.op)) return Kind::kBarrier;
   return instruction.encoding == isa::Encoding::kSopp ? Kind::kOther : Kind::kScalar;
 }
 
@@ -108,7 +111,7 @@ profile::Instruction describe(uint64_t pc, const isa::Target& target, SourceLine
   if (const auto instruction = instruction_at(pc, target, bus)) {
     described.kind = kind_of(*instruction);
     described.text = isa::disassemble(target, *instruction);
-    described.approximation = isa::approximation(instruction->op);
+    described.approximation = isa::approximation(*instruction);
     set_bytes(*instruction, described);
   }
   for (SourceFrame& frame : lines.frames(pc))
@@ -185,12 +188,52 @@ void add_events(const isa::Instruction& instruction, const profile::Count& count
 
 }  // namespace
 
-LaunchProfile::LaunchProfile() : begin_ns_(now_ns()) {}
+LaunchProfile::LaunchProfile(Purpose purpose) : purpose_(purpose), begin_ns_(now_ns()) {}
 
-bool LaunchProfile::is_wanted(const Dispatch& dispatch, DeviceBus& bus) {
-  const profile::Options& options = profile::Profile::of_process().options();
-  if (!options.is_on()) return false;
-  return options.kernel.empty() || kernel_of(dispatch, bus).find(options.kernel) != std::string::npos;
+LaunchProfile::Purpose LaunchProfile::purpose_of(const Dispatch& dispatch, DeviceBus& bus) {
+  Purpose purpose;
+  purpose.events = dispatch.counts_events;
+  purpose.fidelity = fidelity::RunFidelity::of_process().is_on();
+  purpose.sample_interval = bus.sample_interval();
+  profile::Profile& process = profile::Profile::of_process();
+  const profile::Options& options = process.options();
+  if (!options.is_on()) return purpose;
+  purpose.profile =
+      options.selects(process.number_launch(), dispatch.queue_id) &&
+      (options.kernel.empty() || kernel_of(dispatch, bus).find(options.kernel) != std::string::npos);
+  purpose.memory = purpose.profile && options.memory;
+  return purpose;
+}
+
+void LaunchProfile::add(const MemoryCounter::Counts& counts) {
+  const MutexLock lock(mutex_);
+  for (const auto& [pc, count] : counts) memory_[pc] += count;
+}
+
+void LaunchProfile::add(uint64_t index, GroupSampler& sampler) {
+  const auto [samples, lost] = sampler.take_all();
+  const MutexLock lock(mutex_);
+  lost_samples_ += lost;
+  if (samples.empty()) return;
+  std::vector<PcSample>& of_group = samples_[index];
+  of_group.insert(of_group.end(), samples.begin(), samples.end());
+}
+
+// Samples of a wave are in order; waves of a work-group alternate as they did.
+void LaunchProfile::pass_on_samples(const Launch& launch, DeviceBus& bus) {
+  std::vector<PcSample> all;
+  uint64_t lost = 0;
+  {
+    const MutexLock lock(mutex_);
+    for (auto& [index, samples] : samples_) {
+      std::stable_sort(samples.begin(), samples.end(),
+                       [](const PcSample& a, const PcSample& b) { return a.wave < b.wave; });
+      all.insert(all.end(), samples.begin(), samples.end());
+    }
+    samples_.clear();
+    lost = lost_samples_;
+  }
+  bus.take_samples(launch.dispatch().queue_id, launch.dispatch().packet_id, all, lost);
 }
 
 void LaunchProfile::add(GroupCounters& counters) {
@@ -209,9 +252,11 @@ void LaunchProfile::finish(const Launch& launch, TranslatedCode& code, DeviceBus
   bool is_complete = false;
   try {
     const Counts counts = counts_of(code);
-    if (launch.dispatch().counts_events)
+    if (purpose_.events)
       result.events = std::make_shared<const WaveEvents>(events_of(counts, launch, code, bus));
-    if (is_wanted(launch.dispatch(), bus)) add_to_profile(counts, launch, code, bus);
+    if (purpose_.fidelity) add_to_fidelity(counts, code, bus);
+    if (purpose_.sample_interval != 0) pass_on_samples(launch, bus);
+    if (purpose_.profile) add_to_profile(counts, launch, code, bus);
     const MutexLock lock(mutex_);
     is_complete = !is_incomplete_;
   } catch (const std::bad_alloc&) {
@@ -248,21 +293,41 @@ WaveEvents LaunchProfile::events_of(const Counts& counts, const Launch& launch, 
   return events;
 }
 
+void LaunchProfile::add_to_fidelity(const Counts& counts, TranslatedCode& code, DeviceBus& bus) {
+  fidelity::RunFidelity& run = fidelity::RunFidelity::of_process();
+  for (const auto& [pc, count] : counts) {
+    const auto instruction = instruction_at(pc, code.key().target, bus);
+    if (!instruction) continue;
+    const std::string_view how = isa::approximation(*instruction);
+    const std::string text = isa::disassemble(code.key().target, *instruction);
+    run.count(fidelity::Set::kIsa, std::string_view(text).substr(0, text.find(' ')),
+              how.empty() ? fidelity::Degree::kExact : fidelity::Degree::kApproximate, how, count.times);
+  }
+}
+
 void LaunchProfile::add_to_profile(const Counts& counts, const Launch& launch, TranslatedCode& code,
                                    DeviceBus& bus) {
   const Dispatch& dispatch = launch.dispatch();
   profile::Launch added;
   added.kernel = kernel_of(dispatch, bus);
   const RegisterLayout& layout = launch.layout();
-  added.resources = {layout.wave_size, layout.vgprs + layout.agprs, layout.sgprs, dispatch.lds_bytes,
-                     dispatch.private_bytes};
+  added.resources = {layout.wave_size,   layout.vgprs + layout.agprs, layout.sgprs,
+                     dispatch.lds_bytes, dispatch.private_bytes,      launch.occupancy()};
   added.totals = totals_of(launch);
-  added.totals.nanoseconds = static_cast<uint64_t>(now_ns() - begin_ns_);
+  added.begin_time = static_cast<uint64_t>(begin_ns_);
+  added.end_time = static_cast<uint64_t>(now_ns());
+  added.totals.nanoseconds = added.end_time - added.begin_time;
 
   auto& process = profile::Profile::of_process();
   if (!process.knows(added.kernel)) append_reachable(code, bus, added.counts);
   for (const auto& [pc, count] : counts)
     added.counts.emplace_back(static_cast<int64_t>(pc - dispatch.entry_va), count);
+  added.has_memory_counts = purpose_.memory;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [pc, memory] : memory_)
+      added.memory.emplace_back(static_cast<int64_t>(pc - dispatch.entry_va), memory);
+  }
   SourceLines lines(bus.code_objects());
   process.add(added, [&](int64_t offset) {
     return describe(dispatch.entry_va + static_cast<uint64_t>(offset), code.key().target, lines, bus);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/profile/counters.hpp"
+#include "plugins/vgpu/exec/profile/group_sampler.hpp"
+#include "plugins/vgpu/exec/profile/memory_counter.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -20,13 +23,29 @@ class TranslatedCode;
 
 class LaunchProfile {
  public:
-  LaunchProfile();
+  /// What a launch is counted for.
+  struct Purpose {
+    bool profile = false;          ///< The profile of the process
+    bool memory = false;           ///< With lines, LDS conflicts and scratch
+    bool events = false;           ///< Performance counters
+    bool fidelity = false;         ///< The fidelity of the run
+    uint64_t sample_interval = 0;  ///< Samples of program counters; 0: none
 
-  /// Whether the user wants a profile of a dispatch's kernel.
-  static bool is_wanted(const Dispatch& dispatch, DeviceBus& bus);
+    bool is_any() const { return profile || events || fidelity || sample_interval != 0; }
+  };
+  /// Returns the purpose of a new launch. Call once for each.
+  static Purpose purpose_of(const Dispatch& dispatch, DeviceBus& bus);
+
+  explicit LaunchProfile(Purpose purpose);
+
+  bool counts_memory() const { return purpose_.memory; }
+  uint64_t sample_interval() const { return purpose_.sample_interval; }
 
   /// Adds the counts of a work-group and clears them. Throws std::bad_alloc.
   void add(GroupCounters& counters);
+  void add(const MemoryCounter::Counts& counts);
+  /// Adds the samples of work-group `index` of the grid, and clears them.
+  void add(uint64_t index, GroupSampler& sampler);
 
   /// Passes the counts on: to the profile of the process if that is wanted, and as events in `result` if the
   /// dispatch requests them. Call once, after all work-groups have ended and before the launch is completed,
@@ -37,12 +56,18 @@ class LaunchProfile {
   using Counts = std::vector<std::pair<uint64_t, profile::Count>>;  // by address of the instruction
 
   Counts counts_of(TranslatedCode& code);
+  void pass_on_samples(const Launch& launch, DeviceBus& bus);
   void add_to_profile(const Counts& counts, const Launch& launch, TranslatedCode& code, DeviceBus& bus);
+  void add_to_fidelity(const Counts& counts, TranslatedCode& code, DeviceBus& bus);
   WaveEvents events_of(const Counts& counts, const Launch& launch, TranslatedCode& code, DeviceBus& bus);
 
+  const Purpose purpose_;
   const int64_t begin_ns_;
   Mutex mutex_;
   std::vector<profile::Count> counts_ RIGEL_GUARDED_BY(mutex_);  // by index of CountedPlaces
+  MemoryCounter::Counts memory_ RIGEL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::vector<PcSample>> samples_ RIGEL_GUARDED_BY(mutex_);  // by work-group
+  uint64_t lost_samples_ RIGEL_GUARDED_BY(mutex_) = 0;
   bool is_incomplete_ RIGEL_GUARDED_BY(mutex_) = false;
 };
 

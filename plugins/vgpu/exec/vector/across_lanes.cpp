@@ -63,6 +63,23 @@ void permute_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+// As permute_rows(), with the low bits of a lane of S1 as its selector. Inactive lanes are read.
+void permute_rows_by_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const uint32_t lanes = lane_mask_of(op) + 1;
+  const uint32_t row_offset = (op->imm & 4) != 0 ? 16 : 0;
+  const bool has_uniform_selector = (op->aux & aux::kUniform << 1) != 0;
+  const uint32_t uniform = has_uniform_selector ? uniform_value<uint32_t>(op, registers, 1) : 0;
+  uint32_t values[64], selectors[64];
+  std::memcpy(values, registers + op->src[0].offset, lanes * 4);
+  if (!has_uniform_selector) std::memcpy(selectors, registers + op->src[1].offset, lanes * 4);
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    if ((exec >> lane & 1) == 0) continue;
+    const uint32_t selector = (has_uniform_selector ? uniform : selectors[lane]) & 15;
+    dword(registers, op->dst + lane * 4) = values[((lane & ~15u) ^ row_offset) | selector];
+  }
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 // Exchanges the halves of a wave of 64. In waves of 32 the instruction does nothing.
 void exchange_halves(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if ((op->aux & aux::kWave64) != 0) {
@@ -218,6 +235,11 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
       return emit_permute(lowering, 0);
     case Op::v_permlanex16_b32:
       return emit_permute(lowering, 4);
+    case Op::v_permlane16_var_b32:
+    case Op::v_permlanex16_var_b32:
+      if (!lowering.instruction.src[0].is_vgpr()) return "source operand is not a VGPR";
+      lowering.imm = lowering.instruction.op == Op::v_permlanex16_var_b32 ? 4 : 0;
+      return emit_simple(lowering, unnamed(permute_rows_by_lanes), 2);
     case Op::v_permlane64_b32:
       return emit_simple(lowering, unnamed(exchange_halves), 1);
     case Op::v_mbcnt_lo_u32_b32:

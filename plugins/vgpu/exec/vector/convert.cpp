@@ -2,6 +2,7 @@
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/ocp_bytes.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -185,6 +186,60 @@ U32 with_small(F32 a, U32 noise, Old into, Control control) {
   return (into.v & kept) | (to_small_with_noise<kFormat>(a, noise, control) << static_cast<int>(shift));
 }
 
+// Rounds to nearest even without noise; with it, adds its low bits to the bits that are dropped.
+template <bool kIsBf8, bool kHasNoise>
+U32 to_ocp(F32 a, U32 noise, Control control) {
+  using Format = Ocp<kIsBf8>;
+  constexpr int kDropped = kSingleFraction - Format::kFraction;
+  constexpr uint32_t kRebias = Format::kRebias;
+  constexpr uint32_t kLeastNormal = (kRebias + 1) << kSingleFraction;
+  const U32 bits = bits_as<U32>(a), size = bits & 0x7fffffff, sign = (bits >> 24) & 0x80;
+  U32 normal, denormal;
+  if constexpr (kHasNoise) {
+    const U32 added = noise & ((1u << kDropped) - 1);
+    normal = ((size + added) >> kDropped) - (kRebias << Format::kFraction);
+    const U32 exponent = size >> kSingleFraction;
+    const U32 whole = (size & 0x7fffff) | (exponent == 0 ? U32{} : U32{} + (1u << kSingleFraction));
+    denormal = (shift_right(whole, kRebias + 1 - exponent) + added) >> kDropped;
+  } else {
+    const U32 rounded = size + ((size >> kDropped) & 1) + ((1u << (kDropped - 1)) - 1);
+    normal = (rounded >> kDropped) - (kRebias << Format::kFraction);
+    const F32 units = bits_as<F32>(size & bits_as<U32>(size < kLeastNormal)) * (kIsBf8 ? 0x1p16f : 0x1p9f);
+    denormal = bits_as<U32>(convert<I32>(round_to_integer<Rounding::kNearestEven>(units)));
+  }
+  const U32 magnitude = size < kLeastNormal ? denormal : normal;
+  // An infinity stays infinite unless FP16_OVFL is set.
+  const U32 limit = U32{} + (control.finite_halves() ? Format::kLargest : Format::kOverflow);
+  const U32 finite = ((magnitude > Format::kLargest) | (size >= 0x7f800000)) ? limit : magnitude;
+  return sign | (size > 0x7f800000 ? U32{} + Format::kNaN : finite);
+}
+
+// OP_SEL[1:0] is the byte's number with exchanged bits.
+template <bool kIsBf8>
+F32 from_selected_ocp(U32 bytes, Control control) {
+  const int shift =
+      ((control.aux & aux::kHigh) != 0 ? 16 : 0) + ((control.aux & aux::kHigh << 1) != 0 ? 8 : 0);
+  return from_ocp<kIsBf8>((bytes >> shift) & 0xff);
+}
+
+template <bool kIsBf8>
+Rows<2> from_ocp_pair(U32 bytes, Control control) {
+  const U32 pair = (control.aux & aux::kHigh) != 0 ? bytes >> 16 : bytes;
+  return {{bits_as<U32>(from_ocp<kIsBf8>(pair & 0xff)), bits_as<U32>(from_ocp<kIsBf8>((pair >> 8) & 0xff))}};
+}
+
+template <bool kIsBf8>
+U16 to_ocp_pair(F32 a, F32 b, Control control) {
+  return {to_ocp<kIsBf8, false>(a, U32{}, control) | (to_ocp<kIsBf8, false>(b, U32{}, control) << 8)};
+}
+
+template <bool kIsBf8>
+U32 with_ocp(F32 a, U32 noise, Old into, Control control) {
+  const int shift =
+      ((control.aux & aux::kHighResult) != 0 ? 16 : 0) + ((control.aux & aux::kHigh << 2) != 0 ? 8 : 0);
+  return (into.v & ~(0xffu << shift)) | (to_ocp<kIsBf8, true>(a, noise, control) << shift);
+}
+
 // SDWA's clamp and omod have no effect on pairs (CDNA manuals, "Converts from 8-bit formats").
 constexpr Entry ignoring_clamp(Entry entry) {
   entry.takes_clamp = true;
@@ -270,6 +325,14 @@ constexpr Entry kTable[] = {
     rare<to_small_pair<kBf8>>(Op::v_cvt_pk_bf8_f32),
     rare<with_small<kFp8>>(Op::v_cvt_sr_fp8_f32),
     rare<with_small<kBf8>>(Op::v_cvt_sr_bf8_f32),
+    rare<from_selected_ocp<false>>(Op::v_cvt_f32_fp8_ocp),
+    rare<from_selected_ocp<true>>(Op::v_cvt_f32_bf8_ocp),
+    ignoring_clamp(rare<from_ocp_pair<false>>(Op::v_cvt_pk_f32_fp8_ocp)),
+    ignoring_clamp(rare<from_ocp_pair<true>>(Op::v_cvt_pk_f32_bf8_ocp)),
+    rare<to_ocp_pair<false>>(Op::v_cvt_pk_fp8_f32_ocp),
+    rare<to_ocp_pair<true>>(Op::v_cvt_pk_bf8_f32_ocp),
+    rare<with_ocp<false>>(Op::v_cvt_sr_fp8_f32_ocp),
+    rare<with_ocp<true>>(Op::v_cvt_sr_bf8_f32_ocp),
     rare<([](U32 a) {
       const U32 low = bits_as<U32>(limited(bits_as<I32>(a << 16) >> 16, 0, 255));
       const U32 high = bits_as<U32>(limited(bits_as<I32>(a) >> 16, 0, 255));

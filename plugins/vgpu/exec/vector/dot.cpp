@@ -1,5 +1,6 @@
 // Dot products: of two halves, or of two, four or eight integers per lane.
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
+#include "plugins/vgpu/exec/vector/ocp_bytes.hpp"
 #include "plugins/vgpu/exec/vector/ordered.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 
@@ -166,7 +167,29 @@ constexpr Entry short_dot(Op op, FloatUnit unit) {
   return entry;
 }
 
+// The products are exact; the additions round, in this order. This is a choice, as is that denormals are
+// flushed.
+template <bool kIsBf8First, bool kIsBf8Second>
+F32 dot4_f32(Packed a, Packed b, AddendWithAbs c) {
+  F32 total = c.v;
+  for (int i = 0; i < 32; i += 8) {
+    total = sum(total, product(from_ocp<kIsBf8First>((a.bits >> i) & 0xff),
+                               from_ocp<kIsBf8Second>((b.bits >> i) & 0xff)));
+  }
+  return total;
+}
+template <auto Fn>
+constexpr Entry dot_of_bytes(Op op) {
+  Entry entry = short_dot<Fn>(op, FloatUnit::kFlushing);
+  entry.whole_sources = true;
+  return entry;
+}
+
 constexpr Entry kTable[] = {
+    dot_of_bytes<dot4_f32<false, false>>(Op::v_dot4_f32_fp8_fp8),
+    dot_of_bytes<dot4_f32<false, true>>(Op::v_dot4_f32_fp8_bf8),
+    dot_of_bytes<dot4_f32<true, false>>(Op::v_dot4_f32_bf8_fp8),
+    dot_of_bytes<dot4_f32<true, true>>(Op::v_dot4_f32_bf8_bf8),
     dot<dot2_f32>(Op::v_dot2_f32_f16),
     dot<dot2_f32>(Op::v_dot2c_f32_f16),
     with_unit(packed_floats<dot2_f32_bf16>(Op::v_dot2_f32_bf16), FloatUnit::kFlushing),

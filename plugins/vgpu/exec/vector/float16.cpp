@@ -11,16 +11,25 @@ using isa::Op;
 
 template <bool Max>
 HalfBits extreme16(HalfBits a, HalfBits b, Control control) {
-  return {extreme<Format16, Max>(a.v, b.v, control.ieee(), control.flush_inputs16())};
+  return {extreme<Format16, Max>(a.v, b.v, control.nan_rule(), control.flush_inputs16())};
 }
 template <bool Max>
 HalfBits extreme3_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
-  return {extreme3<Format16, Max>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
+  return {extreme3<Format16, Max>(a.v, b.v, c.v, control.nan_rule(), control.flush_inputs16())};
 }
 
 template <bool MaxFirst>
 HalfBits extremes_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
   return extreme16<!MaxFirst>(extreme16<MaxFirst>(a, b, control), c, control);
+}
+
+template <bool Max>
+HalfBits nan_or_extreme16(HalfBits a, HalfBits b, Control control) {
+  return {extreme<Format16, Max>(a.v, b.v, NanRule::kNanWins, control.flush_inputs16())};
+}
+template <bool MaxFirst, bool MaxLast>
+HalfBits nan_or_extremes_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
+  return nan_or_extreme16<MaxLast>(nan_or_extreme16<MaxFirst>(a, b, control), c, control);
 }
 
 Half add(Half a, Half b, Control control) {
@@ -69,8 +78,14 @@ constexpr Entry kTable[] = {
     return_operand(rare<extreme3_16<true>>(Op::v_max3_f16)),
     return_operand(rare<extremes_16<false>>(Op::v_minmax_f16)),
     return_operand(rare<extremes_16<true>>(Op::v_maxmin_f16)),
+    return_operand(rare<nan_or_extreme16<false>>(Op::v_minimum_f16)),
+    return_operand(rare<nan_or_extreme16<true>>(Op::v_maximum_f16)),
+    return_operand(rare<nan_or_extremes_16<false, false>>(Op::v_minimum3_f16)),
+    return_operand(rare<nan_or_extremes_16<true, true>>(Op::v_maximum3_f16)),
+    return_operand(rare<nan_or_extremes_16<true, false>>(Op::v_maximumminimum_f16)),
+    return_operand(rare<nan_or_extremes_16<false, true>>(Op::v_minimummaximum_f16)),
     return_operand(rare<([](HalfBits a, HalfBits b, HalfBits c, Control control) {
-      return HalfBits{median<Format16>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
+      return HalfBits{median<Format16>(a.v, b.v, c.v, control.nan_rule(), control.flush_inputs16())};
     })>(Op::v_med3_f16)),
     rare<rounded<Rounding::kDown>>(Op::v_floor_f16),
     rare<rounded<Rounding::kUp>>(Op::v_ceil_f16),

@@ -12,13 +12,19 @@ using isa::Op;
 template <bool Max>
 F32 extreme3_32(F32 a, F32 b, F32 c, Control control) {
   return bits_as<F32>(extreme3<Format32, Max>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c),
-                                              control.ieee(), control.flush_inputs32()));
+                                              control.nan_rule(), control.flush_inputs32()));
 }
 
 // The first extreme of a and b, the other of that and c.
 template <bool MaxFirst>
 F32 extremes_32(F32 a, F32 b, F32 c, Control control) {
   return extreme_of<!MaxFirst, F32>(extreme_of<MaxFirst, F32>(a, b, control), c, control);
+}
+
+// v_minimum3 and v_maximum3, and v_maximumminimum and v_minimummaximum.
+template <bool MaxFirst, bool MaxLast>
+F32 nan_or_extremes_32(F32 a, F32 b, F32 c, Control control) {
+  return nan_or_extreme<MaxLast, F32>(nan_or_extreme<MaxFirst, F32>(a, b, control), c, control);
 }
 
 // DX9 rule: zero times any value is +0.
@@ -88,9 +94,15 @@ constexpr Entry kTable[] = {
     return_operand(rare<extreme3_32<true>>(Op::v_max3_f32)),
     return_operand(rare<extremes_32<false>>(Op::v_minmax_f32)),
     return_operand(rare<extremes_32<true>>(Op::v_maxmin_f32)),
+    return_operand(rare<nan_or_extreme<false, F32>>(Op::v_minimum_f32)),
+    return_operand(rare<nan_or_extreme<true, F32>>(Op::v_maximum_f32)),
+    return_operand(rare<nan_or_extremes_32<false, false>>(Op::v_minimum3_f32)),
+    return_operand(rare<nan_or_extremes_32<true, true>>(Op::v_maximum3_f32)),
+    return_operand(rare<nan_or_extremes_32<true, false>>(Op::v_maximumminimum_f32)),
+    return_operand(rare<nan_or_extremes_32<false, true>>(Op::v_minimummaximum_f32)),
     return_operand(rare<([](F32 a, F32 b, F32 c, Control control) {
-      return bits_as<F32>(median<Format32>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c), control.ieee(),
-                                           control.flush_inputs32()));
+      return bits_as<F32>(median<Format32>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c),
+                                           control.nan_rule(), control.flush_inputs32()));
     })>(Op::v_med3_f32)),
 
     rare<rounded<Rounding::kDown, F32>>(Op::v_floor_f32),

@@ -23,6 +23,8 @@ constexpr Entry kTable[] = {
     rare<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fmac_f64),
     return_operand(rare<extreme_of<false, F64>>(Op::v_min_f64)),
     return_operand(rare<extreme_of<true, F64>>(Op::v_max_f64)),
+    return_operand(rare<nan_or_extreme<false, F64>>(Op::v_minimum_f64)),
+    return_operand(rare<nan_or_extreme<true, F64>>(Op::v_maximum_f64)),
     rare<rounded<Rounding::kDown, F64>>(Op::v_floor_f64),
     rare<rounded<Rounding::kUp, F64>>(Op::v_ceil_f64),
     rare<rounded<Rounding::kTowardZero, F64>>(Op::v_trunc_f64),

@@ -91,9 +91,9 @@ template <class Fm, bool Max, class V>
   }
 }
 
-/// v_min and v_max. With IEEE, a signaling NaN is the result, quieted. Otherwise a NaN loses to a number.
+/// v_min and v_max, by the rule for NaNs. Without the rule kNanWins, a quiet NaN loses to a number.
 template <class Fm, bool Max, class V>
-[[gnu::always_inline]] inline V extreme(V a, V b, bool ieee, bool flush) {
+[[gnu::always_inline]] inline V extreme(V a, V b, NanRule rule, bool flush) {
   if (flush) {
     a = flush_denormals<Fm>(a);
     b = flush_denormals<Fm>(b);
@@ -105,7 +105,13 @@ template <class Fm, bool Max, class V>
   if (__builtin_expect(mask_bits(bits_as<Lanes>(a_nan | b_nan)) == 0, 1)) return numbers;
   V result = b_nan ? a : numbers;
   result = a_nan ? b : result;
-  if (ieee) {
+  if (rule == NanRule::kNanWins) {
+    result = b_nan ? b : numbers;
+    result = a_nan ? a : result;
+  } else if (rule == NanRule::kQuietNumberWins) {
+    result = a_nan & b_nan ? a | (V{} + Fm::kQuiet) : result;
+  }
+  if (rule == NanRule::kNanWins || rule == NanRule::kSignalingWins) {
     result = is_signaling<Fm>(b) ? b | (V{} + Fm::kQuiet) : result;
     result = is_signaling<Fm>(a) ? a | (V{} + Fm::kQuiet) : result;
   }
@@ -114,19 +120,26 @@ template <class Fm, bool Max, class V>
 
 template <bool Max, class F>
 [[gnu::always_inline]] inline F extreme_of(F a, F b, Control control) {
-  return bits_as<F>(extreme<FormatOf<F>, Max>(bits_as<BitsOf<F>>(a), bits_as<BitsOf<F>>(b), control.ieee(),
+  return bits_as<F>(extreme<FormatOf<F>, Max>(bits_as<BitsOf<F>>(a), bits_as<BitsOf<F>>(b),
+                                              control.nan_rule(), flushes_inputs<F>(control)));
+}
+
+/// v_minimum and v_maximum.
+template <bool Max, class F>
+[[gnu::always_inline]] inline F nan_or_extreme(F a, F b, Control control) {
+  return bits_as<F>(extreme<FormatOf<F>, Max>(bits_as<BitsOf<F>>(a), bits_as<BitsOf<F>>(b), NanRule::kNanWins,
                                               flushes_inputs<F>(control)));
 }
 
 template <class Fm, bool Max, class V>
-[[gnu::always_inline]] inline V extreme3(V a, V b, V c, bool ieee, bool flush) {
-  return extreme<Fm, Max>(extreme<Fm, Max>(a, b, ieee, flush), c, ieee, flush);
+[[gnu::always_inline]] inline V extreme3(V a, V b, V c, NanRule rule, bool flush) {
+  return extreme<Fm, Max>(extreme<Fm, Max>(a, b, rule, flush), c, rule, flush);
 }
 
 /// v_med3: the minimum if one of the three is a NaN, otherwise the median.
 template <class Fm, class V>
-[[gnu::always_inline]] inline V median(V a, V b, V c, bool ieee, bool flush) {
-  const V minimum = extreme3<Fm, false>(a, b, c, ieee, flush);
+[[gnu::always_inline]] inline V median(V a, V b, V c, NanRule rule, bool flush) {
+  const V minimum = extreme3<Fm, false>(a, b, c, rule, flush);
   if (flush) {
     a = flush_denormals<Fm>(a);
     b = flush_denormals<Fm>(b);

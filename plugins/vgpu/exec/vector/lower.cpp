@@ -140,9 +140,10 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
 uint64_t packed_fields(const Entry& entry, const isa::Instruction& instruction) {
   if (entry.form != Form::kPacked && entry.form != Form::kMix) return 0;
   const uint64_t default_fields = 7 * packed::kSelectHigh;
-  if (instruction.encoding != isa::Encoding::kVop3p || entry.whole_sources) return default_fields;
-  uint64_t fields =
-      (instruction.op_sel & 7u) * packed::kSelect | (instruction.op_sel_hi & 7u) * packed::kSelectHigh;
+  if (instruction.encoding != isa::Encoding::kVop3p) return default_fields;
+  uint64_t fields = entry.whole_sources ? default_fields
+                                        : (instruction.op_sel & 7u) * packed::kSelect |
+                                              (instruction.op_sel_hi & 7u) * packed::kSelectHigh;
   if (entry.float_sources) {
     fields |= (instruction.neg & 7u) * packed::kNeg |
               ((instruction.neg_hi | instruction.abs) & 7u) * packed::kNegHigh;
@@ -262,6 +263,7 @@ uint32_t base_aux(const LoweringContext& context) {
          (mode.ieee ? aux::kIeee : 0) | uint32_t{mode.round64} << aux::kRound16Shift |
          (mode.finite_halves && context.traits().has_finite_halves ? aux::kFiniteHalves : 0) |
          (context.traits().sine_limited ? aux::kFewTurns : 0) |
+         (context.traits().has_ieee_mode ? 0 : aux::kQuietsNumbers) |
          ((mode.denorm64 & 1) != 0 ? 0 : aux::kFlushInputs16) |
          ((mode.denorm64 & 2) != 0 ? 0 : aux::kFlushResults16) |
          ((mode.denorm32 & 1) != 0 ? 0 : aux::kFlushInputs32) |

@@ -3,14 +3,13 @@
 // Arithmetic (isa::MatrixSums): AMD does not document it. The rules are those of MMA-Sim (arXiv 2511.10909),
 // which was compared with hardware. A NaN result is 0x7fc00000 (F64: 0x7ff8000000000000). Integers wrap
 // around. MFMA ignores EXEC and MODE (CDNA ISA manuals, "Matrix arithmetic instructions").
-#include <bit>
-#include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/vector/half.hpp"
 #include "plugins/vgpu/exec/vector/lower.hpp"
-#include "plugins/vgpu/images/halves.hpp"
 #include "plugins/vgpu/isa/matrix_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
@@ -18,11 +17,12 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
 using isa::MatrixShape;
+using isa::MatrixSums;
 using isa::MatrixType;
 using isa::Op;
 
 constexpr unsigned kLanesOfWave = 64;
-constexpr unsigned kMostSide = 32, kMostInner = 64;
+constexpr unsigned kMostSide = 32;
 
 struct MatrixAccess {
   MatrixShape shape;
@@ -35,7 +35,7 @@ struct MatrixAccess {
   uint8_t broadcast = 0;  // CBSZ: groups of 2^CBSZ blocks use one block of A.
   uint8_t block = 0;      // ABID: which one
   uint8_t pattern = 0;    // BLGP
-  isa::MatrixSums sums{};
+  MatrixSums sums{};
   uint8_t group = 1;  // products that are added before C, for F16 and BF16
 };
 
@@ -62,175 +62,151 @@ constexpr unsigned source_lane(unsigned pattern, unsigned lane) {
   }
 }
 
-template <MatrixType kType>
-struct Element {
-  using Value = float;
-  using Sum = float;
-};
-template <>
-struct Element<MatrixType::kI8> {
-  using Value = int32_t;
-  using Sum = int32_t;
-};
-template <>
-struct Element<MatrixType::kF64> {
-  using Value = double;
-  using Sum = double;
-};
-
-// Returns element `e` of a lane.
-template <MatrixType kType>
-typename Element<kType>::Value element(const std::byte* registers, uint32_t offset, unsigned lane,
-                                       unsigned e) {
-  if constexpr (kType == MatrixType::kF64) {
-    const uint64_t bits = row_at(registers, offset, 0)[lane] | uint64_t{row_at(registers, offset, 1)[lane]}
-                                                                   << 32;
-    return std::bit_cast<double>(bits);
-  } else if constexpr (kType == MatrixType::kF32) {
-    return std::bit_cast<float>(row_at(registers, offset, 0)[lane]);
-  } else if constexpr (kType == MatrixType::kI8) {
-    return static_cast<int8_t>(row_at(registers, offset, e / 4)[lane] >> 8 * (e % 4));
-  } else {
-    const uint32_t half = row_at(registers, offset, e / 2)[lane] >> 16 * (e % 2) & 0xffff;
-    if constexpr (kType == MatrixType::kF16) return images::float_from_half(half);
-    return std::bit_cast<float>(half << 16);
-  }
-}
-
-template <class Sum>
-Sum multiply_add(Sum a, Sum b, Sum sum) {
-  if constexpr (std::is_same_v<Sum, int32_t>) {
-    return static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(a * b));
-  } else {
-    return std::fma(a, b, sum);
-  }
-}
-
-// Sums of two doubles and their rounding errors (Knuth's TwoSum).
-struct DoubleSum {
-  double sum, error;
-  DoubleSum(double a, double b) : sum(a + b) {
-    const double b_part = sum - a;
-    error = (a - (sum - b_part)) + (b - b_part);
-  }
-};
-
-// Rounds a + b to odd: if the sum is inexact, the last bit of the result is 1 (Boldo and Melquiond, 2008).
-double odd_sum(double a, double b) {
-  const DoubleSum exact(a, b);
-  uint64_t bits = std::bit_cast<uint64_t>(exact.sum);
-  if (exact.error == 0 || (bits & 1) != 0) return exact.sum;
-  bits += (exact.error > 0) == (exact.sum > 0) ? 1 : ~uint64_t{0};
-  return std::bit_cast<double>(bits);
-}
-
-// Returns a + b + c, rounded once to single precision.
-float rounded_sum(double a, double b, double c) {
-  const DoubleSum upper(b, c), all(a, upper.sum);
-  return static_cast<float>(odd_sum(all.sum, odd_sum(all.error, upper.error)));
-}
-
-// Returns c plus the products of `count` (2 or 4) elements, rounded once. Products of halves are multiples of
-// 2^-48 below 2^33, those of BF16 are exact doubles.
-template <MatrixType kType>
-float exact_sum(const float* a, const float* b, size_t stride, unsigned count, float c) {
-  double products[4] = {};
-  double plain = c;
-  for (unsigned k = 0; k < count; ++k) {
-    products[k] = double{a[k * stride]} * double{b[k * stride]};
-    plain += products[k];
-  }
-  if (!std::isfinite(plain)) return static_cast<float>(plain);
-  if constexpr (kType == MatrixType::kBf16) return rounded_sum(c, products[0], products[1]);
-  __extension__ using Wide = __int128;
-  constexpr double kUnit = 0x1p-48;
-  Wide sum = 0;
-  for (unsigned k = 0; k < count; ++k) {
-    // In two parts, because the conversion of a double to 128 bits is slow.
-    const double upper = std::trunc(products[k]);
-    sum += Wide{static_cast<int64_t>(upper)} << 48;
-    sum += static_cast<int64_t>((products[k] - upper) / kUnit);
-  }
-  constexpr unsigned kLowBits = 40;
-  const auto high = static_cast<int64_t>(sum >> kLowBits);
-  const auto low = static_cast<int64_t>(static_cast<uint64_t>(sum) & ((uint64_t{1} << kLowBits) - 1));
-  // 44 and 40 bits.
-  return rounded_sum(c, static_cast<double>(high) * (kUnit * 0x1p40), static_cast<double>(low) * kUnit);
-}
-
-float flushed(float value) {
-  return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0f, value) : value;
-}
-float positive_if_denormal(float value) {
-  return std::fabs(value) < std::numeric_limits<float>::min() && value != 0 ? 0.0f : value;
-}
-
-// Replaces a denormal F16 or BF16, as a single, by +0.
-template <MatrixType kType>
-float positive_if_denormal_half(float value) {
-  constexpr float kLeastNormal = kType == MatrixType::kF16 ? 0x1p-14f : 0x1p-126f;
-  return std::fabs(value) < kLeastNormal && value != 0 ? 0.0f : value;
-}
-
-// Returns c plus products without fused operations; denormals are flushed.
-float flushed_sum(const float* a, const float* b, size_t stride, unsigned count, float c) {
-  float products[4] = {};
-  for (unsigned k = 0; k < count; ++k) products[k] = flushed(a[k * stride] * b[k * stride]);
-  float sum = flushed(products[0] + products[1]);
-  if (count == 4) sum = flushed(sum + flushed(products[2] + products[3]));
-  return flushed(positive_if_denormal(c) + sum);
-}
-
-// Returns sum + the products of A's row and B's column.
-template <MatrixType kType, unsigned kSide>
-float grouped_sum(const MatrixAccess& access, const float* a, const float* b, float sum) {
-  for (unsigned k = 0; k < access.shape.k; k += access.group) {
-    const float* const from_a = a + k * kSide;
-    const float* const from_b = b + k * kSide;
-    sum = access.sums == isa::MatrixSums::kFlushed
-              ? flushed_sum(from_a, from_b, kSide, access.group, sum)
-              : exact_sum<kType>(from_a, from_b, kSide, access.group, sum);
-  }
-  return sum;
-}
-
-// The stored elements of a row of A, and the k of each.
+// Lanes of C and D that are computed at a time: F32, U32 or F64.
 template <class Value>
-struct RowOfA {
-  Value value[kMostInner];
-  uint8_t k[kMostInner];
+struct VectorOf {
+  using Lanes = F32;
+};
+template <>
+struct VectorOf<uint32_t> {
+  using Lanes = U32;  // Sums of integers wrap around.
+};
+template <>
+struct VectorOf<int32_t> {
+  using Lanes = I32;
+};
+template <>
+struct VectorOf<double> {
+  using Lanes = F64;
 };
 
-// Returns the k of a sparse A's stored element: two of each four have an index of two bits.
-unsigned sparse_k(const MatrixAccess& access, const std::byte* registers, unsigned lane, unsigned e) {
-  const uint32_t indices = row_at(registers, access.indices, 0)[lane] >> access.first_index_bit;
-  return e / 2 * 4 + (indices >> 2 * e & 3);
+template <MatrixType kType>
+using SumOf = std::conditional_t<kType == MatrixType::kI8, uint32_t,
+                                 std::conditional_t<kType == MatrixType::kF64, double, float>>;
+
+constexpr bool is_half(MatrixType type) {
+  return type == MatrixType::kF16 || type == MatrixType::kBf16;
+}
+// Whether the products of several k are added before they are added to C.
+constexpr bool has_groups(MatrixType type) {
+  return is_half(type) || type == MatrixType::kXf32 || type == MatrixType::kFp8;
 }
 
-// Reads row i of A: read(lane, element) returns an element. Returns the number of elements.
-template <class Value, class Read>
-unsigned read_row_of_a(const MatrixAccess& access, const std::byte* registers, unsigned i, unsigned block,
-                       RowOfA<Value>& row, Read read) {
+constexpr uint32_t kMagnitude = 0x7fffffff, kLeastNormal = 0x800000;
+constexpr unsigned kSingleFraction = 23, kSpecialExponent = 0xff;
+constexpr int kBias = 127;
+
+F32 flushed(F32 value) {
+  const U32 bits = bits_as<U32>(value);
+  return bits_as<F32>(select((bits & kMagnitude) < kLeastNormal, bits & ~kMagnitude, bits));
+}
+F32 positive_if_denormal(F32 value) {
+  const U32 bits = bits_as<U32>(value), magnitude = bits & kMagnitude;
+  return bits_as<F32>(select((magnitude < kLeastNormal) & (magnitude != 0), U32{}, bits));
+}
+
+// FP8 and BF8 of CDNA 3 as singles: a byte has no infinity, and one NaN.
+F32 of_byte(U32 byte, bool is_bf8) {
+  const unsigned fraction = is_bf8 ? 2 : 3;
+  const U32 magnitude = byte & 0x7f;
+  const U32 normal =
+      (magnitude << (kSingleFraction - fraction)) + ((is_bf8 ? 111u : 119u) << kSingleFraction);
+  const F32 denormal = convert<F32>(bits_as<I32>(magnitude)) * (is_bf8 ? 0x1p-17f : 0x1p-10f);
+  const U32 bits = select(magnitude < (1u << fraction), bits_as<U32>(denormal), normal) | (byte & 0x80) << 24;
+  return bits_as<F32>(select((byte & 0xff) == 0x80, splat<U32>(0x7fc00000u), bits));
+}
+
+// Element `e` of lanes of a row of registers. The type of bytes is `type`.
+template <MatrixType kType>
+auto elements(const MatrixAccess& access, MatrixType type, const std::byte* registers, uint32_t offset,
+              unsigned lane, unsigned e) {
+  const auto row = [&](unsigned index) {
+    return reinterpret_cast<const std::byte*>(row_at(registers, offset, index) + lane);
+  };
+  if constexpr (kType == MatrixType::kF64) {
+    return bits_as<F64>(widened(load<U32h>(row(0)), load<U32h>(row(1))));
+  } else if constexpr (kType == MatrixType::kF32) {
+    return load<F32>(row(0));
+  } else if constexpr (kType == MatrixType::kXf32) {
+    return bits_as<F32>(load<U32>(row(e)) & ~uint32_t{0x1fff});
+  } else if constexpr (kType == MatrixType::kI8) {
+    return bits_as<U32>(bits_as<I32>(load<U32>(row(e / 4)) << (24 - 8 * (e % 4))) >> 24);
+  } else if constexpr (kType == MatrixType::kFp8) {
+    return of_byte(load<U32>(row(e / 4)) >> (8 * (e % 4)), type == MatrixType::kBf8);
+  } else {
+    const U32 half = load<U32>(row(e / 2)) >> (16 * (e % 2)) & 0xffff;
+    const F32 value = kType == MatrixType::kF16 ? half_to_single(half) : bits_as<F32>(half << 16);
+    if (access.sums != MatrixSums::kFlushed) return value;
+    const U32 magnitude = half & 0x7fff;
+    return select((magnitude < (kType == MatrixType::kF16 ? 0x400u : 0x80u)) & (magnitude != 0), F32{},
+                  value);
+  }
+}
+
+constexpr unsigned kMostElements = kLanesOfWave * 16;  // of A or B
+
+// Elements of A or B: [block][k][i], where k counts those that registers have.
+template <class T>
+struct Elements {
+  using Value = T;
+  unsigned count = 0;
+  alignas(64) Value values[kMostElements];
+
+  // pick(array) returns lanes of an array like `values`.
+  template <class Pick>
+  auto lanes(Pick pick) const {
+    return pick(values);
+  }
+};
+
+// An element is mantissa × 2^(exponent - fraction of its format).
+struct NumberLanes {
+  I32 mantissa, exponent;
+  F32 value;
+};
+
+struct Numbers : Elements<float> {
+  alignas(64) int32_t mantissas[kMostElements];
+  alignas(64) int32_t exponents[kMostElements];
+
+  template <class Pick>
+  NumberLanes lanes(Pick pick) const {
+    return {pick(mantissas), pick(exponents), pick(values)};
+  }
+};
+
+F32 value_of(F32 value) {
+  return value;
+}
+F32 value_of(const NumberLanes& number) {
+  return number.value;
+}
+
+template <MatrixType kType, MatrixSums kSums>
+using ElementsOf =
+    std::conditional_t<has_groups(kType) && kSums == MatrixSums::kTruncated, Numbers, Elements<SumOf<kType>>>;
+
+// Reads A or B, of which a lane has `per_lane` elements.
+template <MatrixType kType, unsigned kSide, class Value>
+void read_elements(const MatrixAccess& access, MatrixType type, const std::byte* registers, uint32_t offset,
+                   unsigned pattern, unsigned per_lane, Elements<Value>& to) {
   const MatrixShape& shape = access.shape;
-  const unsigned stored = shape.is_sparse ? shape.per_lane / 2u : shape.per_lane;
-  const unsigned lanes = shape.k / shape.per_lane;
-  for (unsigned group = 0; group < lanes; ++group) {
-    const unsigned lane = i + shape.m * (block + group * shape.blocks);
-    for (unsigned e = 0; e < stored; ++e) {
-      const unsigned place = shape.is_sparse ? sparse_k(access, registers, lane, e) : e;
-      row.value[group * stored + e] = read(lane, e);
-      row.k[group * stored + e] = static_cast<uint8_t>(group * shape.per_lane + place);
+  const unsigned k = shape.k / shape.per_lane * per_lane;
+  to.count = kLanesOfWave * per_lane;
+  for (unsigned e = 0; e < per_lane; ++e) {
+    Value row[kLanesOfWave];
+    for (unsigned lane = 0; lane < kLanesOfWave; lane += kCount<typename VectorOf<Value>::Lanes>) {
+      store(reinterpret_cast<std::byte*>(row + lane),
+            elements<kType>(access, type, registers, offset, lane, e));
+    }
+    for (unsigned first = 0; first < kLanesOfWave; first += kSide) {
+      const unsigned part = first / kSide;
+      Value* const place = to.values + (part % shape.blocks * k + part / shape.blocks * per_lane + e) * kSide;
+      for (unsigned i = 0; i < kSide; ++i)
+        place[i] = row[pattern == 0 ? first + i : source_lane(pattern, first + i)];
     }
   }
-  return lanes * stored;
 }
-
-// Sums of MatrixSums::kTruncated. An element is mantissa × 2^(exponent - fraction of its format).
-struct Number {
-  int32_t mantissa;
-  int32_t exponent;
-  float value;
-};
 
 struct Format {
   int fraction;        // bits after the binary point
@@ -253,238 +229,378 @@ constexpr Format format_of(MatrixType type) {
 }
 
 constexpr int kExponentOfZero = -126;
-constexpr unsigned kSingleFraction = 23;
 
-Number number_of(float value, Format format) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const auto biased = static_cast<int>(bits >> kSingleFraction & 0xff);
-  if (value == 0 || biased == 0xff) return {0, kExponentOfZero, value};
-  auto mantissa = static_cast<int32_t>(bits & 0x7fffff) | (biased != 0 ? 1 << kSingleFraction : 0);
-  int exponent = std::max(biased, 1) - 127;
-  if (exponent < format.least_exponent) {
-    mantissa >>= format.least_exponent - exponent;
-    exponent = format.least_exponent;
+// Negative if `sign` is -1.
+I32 with_sign(I32 value, I32 sign) {
+  return (value ^ sign) - sign;
+}
+I32 larger(I32 a, I32 b) {
+  return select(a > b, a, b);
+}
+// Shifts right by at most 31.
+I32 shifted(I32 value, I32 by) {
+  return value >> select(by > 31, splat<I32>(31), by);
+}
+
+// Mantissa and exponent of a finite single, whose exponent is at least that of its format.
+NumberLanes number_of(F32 value, Format format) {
+  const I32 bits = bits_as<I32>(value);
+  const I32 biased = bits >> kSingleFraction & kSpecialExponent;
+  I32 mantissa = (bits & 0x7fffff) | select(biased != 0, splat<I32>(1 << kSingleFraction), I32{});
+  I32 exponent = larger(biased, splat<I32>(1)) - kBias;
+  const I32 least = splat<I32>(format.least_exponent);
+  mantissa = shifted(mantissa, larger(least - exponent, I32{})) >>
+             (static_cast<int>(kSingleFraction) - format.fraction);
+  exponent = select((bits & static_cast<int32_t>(kMagnitude)) == 0, splat<I32>(kExponentOfZero),
+                    larger(exponent, least));
+  return {with_sign(mantissa, bits >> 31), exponent, value};
+}
+
+void separate(Numbers& numbers, Format format) {
+  for (unsigned i = 0; i < numbers.count; i += kLanes) {
+    const auto place = [i](auto* values) { return reinterpret_cast<std::byte*>(values + i); };
+    const NumberLanes number = number_of(load<F32>(place(numbers.values)), format);
+    store(place(numbers.mantissas), number.mantissa);
+    store(place(numbers.exponents), number.exponent);
   }
-  mantissa >>= static_cast<int>(kSingleFraction) - format.fraction;
-  return {value < 0 ? -mantissa : mantissa, exponent, value};
 }
 
-float eight_bits(MatrixType type, uint32_t byte) {
-  if (byte == 0x80) return std::numeric_limits<float>::quiet_NaN();
-  const bool is_fp8 = type == MatrixType::kFp8;
-  const int fraction = is_fp8 ? 3 : 2, bias = is_fp8 ? 8 : 16;
-  const auto magnitude = static_cast<int>(byte & 0x7f);
-  const int exponent = magnitude >> fraction, rest = magnitude & ((1 << fraction) - 1);
-  const float value = std::ldexp(static_cast<float>(exponent == 0 ? rest : rest | 1 << fraction),
-                                 std::max(exponent, 1) - bias - fraction);
-  return (byte & 0x80) != 0 ? -value : value;
-}
-
-Number number_at(MatrixType type, const std::byte* registers, uint32_t offset, unsigned lane, unsigned e) {
-  const Format format = format_of(type);
-  switch (type) {
-    case MatrixType::kF16:
-      return number_of(element<MatrixType::kF16>(registers, offset, lane, e), format);
-    case MatrixType::kBf16:
-      return number_of(element<MatrixType::kBf16>(registers, offset, lane, e), format);
-    case MatrixType::kFp8:
-    case MatrixType::kBf8:
-      return number_of(eight_bits(type, row_at(registers, offset, e / 4)[lane] >> 8 * (e % 4) & 0xff),
-                       format);
-    default:
-      break;
+// Returns the largest exponent of single precision: 0xff if an element is an infinity or NaN.
+unsigned largest_exponent(const Elements<float>& elements) {
+  U32 largest{};
+  for (unsigned i = 0; i < elements.count; i += kLanes) {
+    const U32 bits = load<U32>(reinterpret_cast<const std::byte*>(elements.values + i)) & kMagnitude;
+    largest = select(bits > largest, bits, largest);
   }
-  constexpr uint32_t kIgnored = 0x1fff;  // XF32
-  return number_of(std::bit_cast<float>(row_at(registers, offset, e)[lane] & ~kIgnored), format);
+  uint32_t most = 0;
+  for (int i = 0; i < kLanes; ++i) most = std::max<uint32_t>(most, largest[i]);
+  return most >> kSingleFraction;
 }
 
-// Returns value × 2^by, rounded down; if `to_zero`, toward zero.
-int64_t scaled(int64_t value, int by, bool to_zero = false) {
-  if (by >= 0) return value << by;
-  const int right = std::min(-by, 63);
-  return to_zero && value < 0 ? -(-value >> right) : value >> right;
+// Whether a product of finite elements may be 2^128 or more, or an element is not finite.
+bool has_special_products(const Elements<float>& a, const Elements<float>& b) {
+  const unsigned of_a = largest_exponent(a), of_b = largest_exponent(b);
+  constexpr unsigned kLimit = 127 + 127 + 126;  // biased; the fractions are below 2.
+  return std::max(of_a, of_b) == kSpecialExponent || of_a + of_b > kLimit;
+}
+
+// Sums of two doubles and their rounding errors (Knuth's TwoSum).
+struct DoubleSum {
+  F64 sum, error;
+  DoubleSum(F64 a, F64 b) : sum(a + b) {
+    const F64 b_part = sum - a;
+    error = (a - (sum - b_part)) + (b - b_part);
+  }
+};
+
+// Rounds a + b to odd: if the sum is inexact, the last bit of the result is 1 (Boldo and Melquiond, 2008).
+F64 odd_sum(F64 a, F64 b) {
+  const DoubleSum exact(a, b);
+  const U64 bits = bits_as<U64>(exact.sum);
+  const U64 odd = select((exact.error > 0) == (exact.sum > 0), bits + 1, bits - 1);
+  return bits_as<F64>(select((exact.error == 0) | ((bits & 1) != 0), bits, odd));
+}
+
+// Returns a + b + c, rounded once to single precision.
+F32h rounded_sum(F64 a, F64 b, F64 c) {
+  const DoubleSum upper(b, c), all(a, upper.sum);
+  return convert<F32h>(odd_sum(all.sum, odd_sum(all.error, upper.error)));
+}
+
+// Calls f(half) for both halves of lanes: half(vector) returns its half of F32 as F64.
+template <class F>
+F32 for_halves(F f) {
+  return joined<F32>(f([](F32 v) { return convert<F64>(low_half<F32h>(v)); }),
+                     f([](F32 v) { return convert<F64>(high_half<F32h>(v)); }));
+}
+
+F32 unless_special(F32 c, F32 sum) {
+  return select((bits_as<U32>(c) >> kSingleFraction & kSpecialExponent) == kSpecialExponent, c, sum);
+}
+
+// Returns c plus the products of a(k) and b(k), rounded once. Products of F16 are multiples of 2^-48 below
+// 2^33, those of BF16 are exact doubles.
+template <MatrixType kType, class A, class B>
+F32 exact_sum(F32 c, A a, B b) {
+  return for_halves([&](auto half) {
+    const auto product = [&](unsigned k) { return half(a(k)) * half(b(k)); };
+    if constexpr (kType == MatrixType::kBf16) return rounded_sum(half(c), product(0), product(1));
+    F64 high{}, low{};
+    for (unsigned k = 0; k < 4; ++k) {
+      constexpr double kMultiples = 0x1.8p44;  // of 2^-8
+      const F64 whole = product(k), upper = (whole + kMultiples) - kMultiples;
+      high += upper;
+      low += whole - upper;
+    }
+    return rounded_sum(half(c), high, low);
+  });
 }
 
 constexpr int kUnit = 24, kFineUnit = 31;  // fraction bits of aligned products and of the sum
 
 // sum × 2^(exponent - kUnit)
 struct Aligned {
-  int64_t sum;
-  int exponent;
+  I32 sum, exponent;
 };
 
-// Adds every step-th product, truncated to the unit of the largest.
-Aligned aligned_products(const int64_t* mantissas, const int* exponents, unsigned first, unsigned count,
-                         unsigned step, int fraction) {
-  int largest = exponents[first];
-  for (unsigned k = first; k < count; k += step) largest = std::max(largest, exponents[k]);
-  int64_t sum = 0;
-  for (unsigned k = first; k < count; k += step)
-    sum += scaled(mantissas[k], kUnit - fraction + exponents[k] - largest, true);
+// Adds every kStep-th product, truncated to the unit of the largest.
+template <unsigned kCountOfProducts, unsigned kStep>
+Aligned aligned_products(const I32* mantissas, const I32* exponents, int fraction) {
+  I32 largest = exponents[0];
+  for (unsigned k = kStep; k < kCountOfProducts; k += kStep) largest = larger(largest, exponents[k]);
+  I32 sum{};
+  for (unsigned k = 0; k < kCountOfProducts; k += kStep) {
+    const I32 sign = mantissas[k] >> 31;
+    const I32 magnitude = with_sign(mantissas[k], sign) << (kUnit - fraction);
+    sum += with_sign(shifted(magnitude, largest - exponents[k]), sign);
+  }
   return {sum, largest};
 }
 
-// Returns c plus `count` products; b has a column's elements at the row's k.
-float truncated_sum(const Number* a, const uint8_t* k, const Number (*b)[kMostSide], unsigned j,
-                    unsigned count, int fraction, bool by_halves, float c) {
-  constexpr unsigned kMostProducts = 16;
-  int64_t mantissas[kMostProducts];
-  int exponents[kMostProducts];
-  double plain = c;
-  bool overflows = false, underflows = false;
-  for (unsigned i = 0; i < count; ++i) {
-    const Number& other = b[k[i]][j];
-    const double product = double{a[i].value} * double{other.value};
-    plain += product;
-    overflows = overflows || product >= 0x1p128;
-    underflows = underflows || product <= -0x1p128;
-    mantissas[i] = int64_t{a[i].mantissa} * other.mantissa;
-    exponents[i] = a[i].exponent + other.exponent;
-  }
-  if (!std::isfinite(plain)) return static_cast<float>(plain);
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (overflows) return underflows ? std::numeric_limits<float>::quiet_NaN() : kInfinity;
-  if (underflows) return -kInfinity;
-  Aligned products{};
-  if (by_halves) {
-    const Aligned even = aligned_products(mantissas, exponents, 0, count, 2, fraction);
-    const Aligned odd = aligned_products(mantissas, exponents, 1, count, 2, fraction);
-    products.exponent = std::max(even.exponent, odd.exponent);
-    products.sum = scaled(even.sum, even.exponent - products.exponent) +
-                   scaled(odd.sum, odd.exponent - products.exponent);
-  } else {
-    products = aligned_products(mantissas, exponents, 0, count, 1, fraction);
-  }
-  const Number start = number_of(c, {kSingleFraction, kExponentOfZero});
-  const int exponent = std::max(products.exponent, start.exponent);
-  int64_t sum = scaled(products.sum, kFineUnit - kUnit + products.exponent - exponent);
-  if (!by_halves || start.exponent >= exponent - kUnit - 1) {
-    const int64_t rounded = scaled(start.mantissa, kUnit - int{kSingleFraction} + start.exponent - exponent);
-    sum += rounded << (kFineUnit - kUnit);
-  }
-  return static_cast<float>(std::ldexp(static_cast<double>(sum), exponent - kFineUnit));
+// 2^power
+F64 power_of_two(I32h power) {
+  constexpr int kBiasOfDoubles = 1023, kFractionOfDoubles = 52;
+  return bits_as<F64>(zero_extended(bits_as<U32h>(power + kBiasOfDoubles)) << kFractionOfDoubles);
 }
 
-void multiply_truncated(const MatrixAccess& access, const std::byte* registers, unsigned block,
-                        unsigned a_block, float* sums) {
-  const MatrixShape& shape = access.shape;
-  Number b[kMostInner][kMostSide];
-  for (unsigned k = 0; k < shape.k; ++k) {
-    for (unsigned j = 0; j < shape.n; ++j) {
-      const unsigned lane = j + shape.n * (block + k / shape.per_lane * shape.blocks);
-      b[k][j] =
-          number_at(shape.b_type, registers, access.b, source_lane(access.pattern, lane), k % shape.per_lane);
+// Returns c plus the products of a(k) and b(k), rounded down to units of the largest.
+template <unsigned kCountOfProducts, bool kByHalves, class A, class B>
+F32 truncated_sum(F32 c, A a, B b, int fraction) {
+  I32 mantissas[kCountOfProducts], exponents[kCountOfProducts];
+  for (unsigned k = 0; k < kCountOfProducts; ++k) {
+    const NumberLanes left = a(k), right = b(k);
+    mantissas[k] = left.mantissa * right.mantissa;
+    exponents[k] = left.exponent + right.exponent;
+  }
+  Aligned products;
+  if constexpr (kByHalves) {
+    const Aligned even = aligned_products<kCountOfProducts, 2>(mantissas, exponents, fraction);
+    const Aligned odd = aligned_products<kCountOfProducts - 1, 2>(mantissas + 1, exponents + 1, fraction);
+    products.exponent = larger(even.exponent, odd.exponent);
+    products.sum = shifted(even.sum, products.exponent - even.exponent) +
+                   shifted(odd.sum, products.exponent - odd.exponent);
+  } else {
+    products = aligned_products<kCountOfProducts, 1>(mantissas, exponents, fraction);
+  }
+  const NumberLanes start = number_of(c, {kSingleFraction, kExponentOfZero});
+  const I32 exponent = larger(products.exponent, start.exponent), below = exponent - start.exponent;
+  I32 rounded = shifted(start.mantissa << (kUnit - static_cast<int>(kSingleFraction)), below);
+  if constexpr (kByHalves) rounded = select(below <= kUnit + 1, rounded, I32{});
+  // All shifted bits are lost with kMostShift.
+  constexpr int kMostShift = 64;
+  const I32 shift = exponent - products.exponent;
+  const I32 scale = (kFineUnit - kUnit) - select(shift > kMostShift, splat<I32>(kMostShift), shift);
+  const auto of_half = [&](auto half) {
+    const F64 fine =
+        round_to_integer<Rounding::kDown>(convert<F64>(half(products.sum)) * power_of_two(half(scale)));
+    const F64 sum = fine + convert<F64>(half(rounded)) * double{1 << (kFineUnit - kUnit)};
+    return convert<F32h>(sum * power_of_two(half(exponent) - kFineUnit));
+  };
+  return joined<F32>(of_half([](I32 v) { return low_half<I32h>(v); }),
+                     of_half([](I32 v) { return high_half<I32h>(v); }));
+}
+
+// Replaces sums of which a product is not finite, or, with kTruncated, overflows.
+template <MatrixSums kSums, class A, class B>
+F32 with_special(F32 c, F32 sum, unsigned count, A a, B b) {
+  return for_halves([&](auto half) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity(),
+                     kNan = std::numeric_limits<double>::quiet_NaN();
+    F64 plain = half(c), largest{}, least{};
+    for (unsigned k = 0; k < count; ++k) {
+      const F64 product = half(value_of(a(k))) * half(value_of(b(k)));
+      plain += product;
+      largest = select(product > largest, product, largest);
+      least = select(product < least, product, least);
+    }
+    F64 result = half(sum);
+    if constexpr (kSums == MatrixSums::kTruncated) {
+      constexpr double kOverflow = 0x1p128;
+      result = select(least <= -kOverflow, splat<F64>(-kInfinity), result);
+      result = select(largest >= kOverflow,
+                      select(least <= -kOverflow, splat<F64>(kNan), splat<F64>(kInfinity)), result);
+    }
+    return convert<F32h>(select(plain - plain != 0, plain, result));
+  });
+}
+
+// Returns sum + the products of a(k) and b(k).
+template <MatrixType kType, MatrixSums kSums, bool kHasSpecial, class Lanes, class A, class B>
+[[gnu::always_inline]] inline Lanes added(const MatrixAccess& access, unsigned count, Lanes sum, A a, B b) {
+  if constexpr (!has_groups(kType)) {
+    for (unsigned k = 0; k < count; ++k) {
+      if constexpr (kType == MatrixType::kI8) {
+        sum += a(k) * b(k);
+      } else {
+        sum = fused(a(k), b(k), sum);
+      }
+    }
+  } else if constexpr (kSums == MatrixSums::kFlushed) {
+    // Without fused operations; denormals are flushed.
+    for (unsigned k = 0; k < count; k += access.group) {
+      const auto product = [&](unsigned index) { return flushed(a(k + index) * b(k + index)); };
+      F32 products = flushed(product(0) + product(1));
+      if (access.group == 4) products = flushed(products + flushed(product(2) + product(3)));
+      sum = flushed(positive_if_denormal(sum) + products);
+    }
+  } else {
+    const unsigned group = std::min<unsigned>(access.group, count);
+    const int fraction = format_of(access.shape.type).fraction + format_of(access.shape.b_type).fraction;
+    for (unsigned first = 0; first < count; first += group) {
+      const auto left = [&](unsigned k) { return a(first + k); };
+      const auto right = [&](unsigned k) { return b(first + k); };
+      F32 next;
+      if constexpr (kSums == MatrixSums::kExact) {
+        next = exact_sum<kType>(sum, left, right);
+      } else if constexpr (kType == MatrixType::kFp8) {
+        next = truncated_sum<16, true>(sum, left, right, fraction);
+      } else if (is_half(kType) && group == 8) {
+        next = truncated_sum<8, false>(sum, left, right, fraction);
+      } else {
+        next = truncated_sum<4, false>(sum, left, right, fraction);
+      }
+      sum = kHasSpecial ? with_special<kSums>(sum, next, group, left, right) : unless_special(sum, next);
     }
   }
-  const int fraction = format_of(shape.type).fraction + format_of(shape.b_type).fraction;
-  const bool is_of_bytes = isa::bits_of(shape.type) == 8;
-  for (unsigned i = 0; i < shape.m; ++i) {
-    RowOfA<Number> row;
-    const unsigned count = read_row_of_a(access, registers, i, a_block, row, [&](unsigned lane, unsigned e) {
-      return number_at(shape.type, registers, access.a, lane, e);
-    });
-    for (unsigned j = 0; j < shape.n; ++j) {
-      float& sum = sums[i * shape.n + j];
-      for (unsigned first = 0; first < count; first += access.group) {
-        sum = truncated_sum(row.value + first, row.k + first, b, j,
-                            std::min<unsigned>(access.group, count - first), fraction, is_of_bytes, sum);
+  return sum;
+}
+
+// Reads the k of the stored elements of a sparse A, [k][i]: two of each four have an index of two bits.
+template <unsigned kSide>
+void read_indices(const MatrixAccess& access, const std::byte* registers, uint8_t* to) {
+  const unsigned per_lane = access.shape.per_lane, stored = per_lane / 2u;
+  for (unsigned lane = 0; lane < kLanesOfWave; ++lane) {
+    const unsigned part = lane / kSide;
+    const uint32_t indices = row_at(registers, access.indices, 0)[lane] >> access.first_index_bit;
+    for (unsigned e = 0; e < stored; ++e) {
+      to[(part * stored + e) * kSide + lane % kSide] =
+          static_cast<uint8_t>(part * per_lane + e / 2 * 4 + (indices >> 2 * e & 3));
+    }
+  }
+}
+
+// A row of C and D has parts of kSide lanes, which are rows of a block, so that sums are computed in place.
+template <MatrixType kType, unsigned kSide, MatrixSums kSums, bool kHasSpecial>
+void multiply_rows(const MatrixAccess& access, std::byte* registers, const ElementsOf<kType, kSums>& a,
+                   const ElementsOf<kType, kSums>& b) {
+  using Value = SumOf<kType>;
+  using Lanes = typename VectorOf<Value>::Lanes;
+  constexpr unsigned kAtOnce = kCount<Lanes>, kDwords = sizeof(Value) / 4;
+  MatrixShape shape = access.shape;
+  shape.m = shape.n = kSide;
+  const unsigned results = shape.results(), stored = shape.is_sparse ? shape.k / 2u : shape.k,
+                 broadcast_mask = std::min((1u << access.broadcast) - 1, shape.blocks - 1u);
+  uint8_t k_of_stored[kMostElements];
+  if (shape.is_sparse) read_indices<kSide>(access, registers, k_of_stored);
+  const std::byte* c = registers + access.c;
+  std::byte* const d = registers + access.d;
+  const size_t bytes = results * kDwords * kLanesOfWave * 4;
+  alignas(64) std::byte copy[kMostSide * kLanesOfWave * 4];
+  if (!access.has_constant && c != d && c < d + bytes && d < c + bytes) {
+    std::memcpy(copy, c, bytes);
+    c = copy;
+  }
+  // Indices of the elements with k = 0; those of the next k are kSide further.
+  const auto first_of_a = [&](const isa::MatrixPlace& place) {
+    const unsigned block = (place.block & ~broadcast_mask) | (access.block & broadcast_mask);
+    return block * stored * kSide + place.i;
+  };
+  const auto first_of_b = [&](const isa::MatrixPlace& place) {
+    return place.block * shape.k * kSide + place.j;
+  };
+  for (unsigned v = 0; v < results; ++v) {
+    for (unsigned lane = 0; lane < kLanesOfWave; lane += kAtOnce) {
+      const size_t low = (v * kDwords * kLanesOfWave + lane) * 4, high = low + kLanesOfWave * 4;
+      Lanes sum;
+      if constexpr (kDwords == 2) {
+        U64 bits = splat<U64>(access.constant);
+        if (!access.has_constant) bits = widened(load<U32h>(c + low), load<U32h>(c + high));
+        if ((access.negations & 4) != 0) bits ^= splat<U64>(uint64_t{1} << 63);
+        sum = bits_as<Lanes>(bits);
+      } else {
+        sum = access.has_constant ? bits_as<Lanes>(splat<U32>(static_cast<uint32_t>(access.constant)))
+                                  : load<Lanes>(c + low);
+      }
+      const auto add = [&](auto of_a, auto of_b) {
+        return added<kType, kSums, kHasSpecial>(access, stored, sum, of_a, of_b);
+      };
+      if constexpr (kSide >= kAtOnce) {
+        const isa::MatrixPlace place = isa::place_of_result(shape, lane, v);
+        const unsigned in_a = first_of_a(place), in_b = first_of_b(place);
+        sum = add(
+            [&](unsigned k) {
+              return a.lanes([at = in_a + k * kSide](const auto* from) {
+                return splat<typename VectorOf<std::remove_cvref_t<decltype(*from)>>::Lanes>(from[at]);
+              });
+            },
+            [&](unsigned k) {
+              if (shape.is_sparse) k = k_of_stored[k * kSide + place.i];
+              return b.lanes([at = in_b + k * kSide](const auto* from) {
+                return load<typename VectorOf<std::remove_cvref_t<decltype(*from)>>::Lanes>(
+                    reinterpret_cast<const std::byte*>(from + at));
+              });
+            });
+      } else {  // Several blocks of 4×4.
+        unsigned in_a[kAtOnce], in_b[kAtOnce];
+        for (unsigned i = 0; i < kAtOnce; ++i) {
+          const isa::MatrixPlace place = isa::place_of_result(shape, lane + i, v);
+          in_a[i] = first_of_a(place);
+          in_b[i] = first_of_b(place);
+        }
+        const auto gathered = [](const unsigned* places, unsigned k) {
+          return [=](const auto* from) {
+            typename VectorOf<std::remove_cvref_t<decltype(*from)>>::Lanes values{};
+            for (unsigned i = 0; i < kAtOnce; ++i) values[i] = from[places[i] + k * kSide];
+            return values;
+          };
+        };
+        sum = add([&](unsigned k) { return a.lanes(gathered(in_a, k)); },
+                  [&](unsigned k) { return b.lanes(gathered(in_b, k)); });
+      }
+      if constexpr (kType != MatrixType::kI8)
+        sum = select(sum != sum, splat<Lanes>(std::numeric_limits<Value>::quiet_NaN()), sum);
+      if constexpr (kDwords == 2) {
+        store(d + low, low_dwords(bits_as<U64>(sum)));
+        store(d + high, low_dwords(bits_as<U64>(sum) >> 32));
+      } else {
+        store(d + low, sum);
       }
     }
   }
+}
+
+template <MatrixType kType, unsigned kSide, MatrixSums kSums>
+void multiply(const MatrixAccess& access, std::byte* registers) {
+  const MatrixShape& shape = access.shape;
+  ElementsOf<kType, kSums> a, b;
+  read_elements<kType, kSide>(access, shape.type, registers, access.a, 0,
+                              shape.is_sparse ? shape.per_lane / 2u : shape.per_lane, a);
+  read_elements<kType, kSide>(access, shape.b_type, registers, access.b, access.pattern, shape.per_lane, b);
+  if constexpr (kType == MatrixType::kF64) {
+    for (unsigned i = 0; i < kLanesOfWave; ++i) {
+      if ((access.negations & 1) != 0) a.values[i] = -a.values[i];
+      if ((access.negations & 2) != 0) b.values[i] = -b.values[i];
+    }
+  }
+  if constexpr (has_groups(kType) && kSums != MatrixSums::kFlushed) {
+    if constexpr (kSums == MatrixSums::kTruncated) {
+      separate(a, format_of(shape.type));
+      separate(b, format_of(shape.b_type));
+    }
+    if (has_special_products(a, b)) return multiply_rows<kType, kSide, kSums, true>(access, registers, a, b);
+  }
+  multiply_rows<kType, kSide, kSums, false>(access, registers, a, b);
 }
 
 template <MatrixType kType, unsigned kSide>
 void multiply(const MatrixAccess& access, std::byte* registers) {
-  using Value = typename Element<kType>::Value;
-  using Sum = typename Element<kType>::Sum;
-  constexpr unsigned kDwords = sizeof(Sum) / 4;
-  constexpr bool kIsHalf = kType == MatrixType::kF16 || kType == MatrixType::kBf16;
-  const MatrixShape& shape = access.shape;
-  const unsigned per_lane = shape.per_lane, blocks = shape.blocks, results = shape.results();
-  Sum sums[kMostSide * kMostSide * 2];  // all blocks: [block][i][j]
-  const auto sum_at = [&](unsigned block, unsigned i, unsigned j) -> Sum& {
-    return sums[(block * kSide + i) * kSide + j];
-  };
-  for (unsigned v = 0; v < results; ++v) {
-    for (unsigned lane = 0; lane < kLanesOfWave; ++lane) {
-      uint64_t bits = access.constant;
-      if (!access.has_constant) {
-        bits = row_at(registers, access.c, v * kDwords)[lane];
-        if (kDwords == 2) bits |= uint64_t{row_at(registers, access.c, v * kDwords + 1)[lane]} << 32;
-      }
-      if ((access.negations & 4) != 0) bits ^= uint64_t{1} << (8 * sizeof(Sum) - 1);
-      const isa::MatrixPlace place = isa::place_of_result(shape, lane, v);
-      std::memcpy(&sum_at(place.block, place.i, place.j), &bits, sizeof(Sum));
-    }
+  if constexpr (is_half(kType)) {
+    if (access.sums == MatrixSums::kExact)
+      return multiply<kType, kSide, MatrixSums::kExact>(access, registers);
+    if (access.sums == MatrixSums::kFlushed)
+      return multiply<kType, kSide, MatrixSums::kFlushed>(access, registers);
   }
-  const unsigned broadcast_mask = std::min((1u << access.broadcast) - 1, blocks - 1);
-  for (unsigned block = 0; block < blocks; ++block) {
-    const unsigned a_block = (block & ~broadcast_mask) | (access.block & broadcast_mask);
-    if constexpr (std::is_same_v<Sum, float> && kType != MatrixType::kF32) {
-      if (access.sums == isa::MatrixSums::kTruncated) {
-        multiply_truncated(access, registers, block, a_block, &sum_at(block, 0, 0));
-        continue;
-      }
-    }
-    Value a[kMostInner][kSide], b[kMostInner][kSide];
-    for (unsigned k = 0; k < shape.k; ++k) {
-      const unsigned group = k / per_lane * blocks, e = k % per_lane;
-      for (unsigned i = 0; i < kSide; ++i) {
-        // The elements of a sparse A, which are half of these, are read below.
-        const unsigned stored = shape.is_sparse ? e / 2 : e;
-        a[k][i] = element<kType>(registers, access.a, i + kSide * (a_block + group), stored);
-        const unsigned lane = source_lane(access.pattern, i + kSide * (block + group));
-        b[k][i] = element<kType>(registers, access.b, lane, e);
-        if constexpr (kType == MatrixType::kF64) {
-          if ((access.negations & 1) != 0) a[k][i] = -a[k][i];
-          if ((access.negations & 2) != 0) b[k][i] = -b[k][i];
-        }
-        if constexpr (kIsHalf) {
-          if (access.sums != isa::MatrixSums::kFlushed) continue;
-          a[k][i] = positive_if_denormal_half<kType>(a[k][i]);
-          b[k][i] = positive_if_denormal_half<kType>(b[k][i]);
-        }
-      }
-    }
-    for (unsigned i = 0; i < kSide; ++i) {
-      Sum* const sum = &sum_at(block, i, 0);
-      if constexpr (kIsHalf) {
-        for (unsigned j = 0; j < kSide; ++j)
-          sum[j] = grouped_sum<kType, kSide>(access, &a[0][i], &b[0][j], sum[j]);
-        continue;
-      }
-      if (shape.is_sparse) {
-        RowOfA<Value> row;
-        const unsigned count = read_row_of_a(access, registers, i, 0, row, [&](unsigned lane, unsigned e) {
-          return element<kType>(registers, access.a, lane, e);
-        });
-        for (unsigned e = 0; e < count; ++e) {
-          for (unsigned j = 0; j < kSide; ++j)
-            sum[j] =
-                multiply_add<Sum>(static_cast<Sum>(row.value[e]), static_cast<Sum>(b[row.k[e]][j]), sum[j]);
-        }
-        continue;
-      }
-      for (unsigned k = 0; k < shape.k; ++k) {
-        for (unsigned j = 0; j < kSide; ++j)
-          sum[j] = multiply_add<Sum>(static_cast<Sum>(a[k][i]), static_cast<Sum>(b[k][j]), sum[j]);
-      }
-    }
-  }
-  for (unsigned v = 0; v < results; ++v) {
-    for (unsigned lane = 0; lane < kLanesOfWave; ++lane) {
-      const isa::MatrixPlace place = isa::place_of_result(shape, lane, v);
-      Sum sum = sum_at(place.block, place.i, place.j);
-      if constexpr (std::is_floating_point_v<Sum>) {
-        if (sum != sum) sum = std::numeric_limits<Sum>::quiet_NaN();
-      }
-      uint32_t dwords[kDwords];
-      std::memcpy(dwords, &sum, sizeof sum);
-      for (unsigned d = 0; d < kDwords; ++d) {
-        std::memcpy(registers + access.d + ((v * kDwords + d) * kLanesOfWave + lane) * 4, &dwords[d], 4);
-      }
-    }
-  }
+  multiply<kType, kSide, MatrixSums::kTruncated>(access, registers);
 }
 
 template <MatrixType kType>
@@ -522,6 +638,8 @@ Handler matrix_handler(MatrixType type) {
     case MatrixType::kXf32:
       return matrix<MatrixType::kXf32>;
     case MatrixType::kFp8:
+    case MatrixType::kI4:
+    case MatrixType::kI32:  // of RDNA
     case MatrixType::kBf8:  // The shape has the types.
       return matrix<MatrixType::kFp8>;
     case MatrixType::kF64:
@@ -545,14 +663,14 @@ void move_row(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec
 }
 
 // Returns how many products are added at once (MMA-Sim).
-uint8_t products_of_group(const MatrixShape& shape, isa::MatrixSums sums) {
-  if (sums == isa::MatrixSums::kTruncated) {
+uint8_t products_of_group(const MatrixShape& shape, MatrixSums sums) {
+  if (sums == MatrixSums::kTruncated) {
     if (shape.type == MatrixType::kXf32) return 4;
     return isa::bits_of(shape.type) == 8 ? 16 : 8;
   }
   // Lanes of one register add their two elements.
   const bool has_pairs =
-      shape.type == MatrixType::kBf16 && (shape.per_lane == 2 || sums == isa::MatrixSums::kExact);
+      shape.type == MatrixType::kBf16 && (shape.per_lane == 2 || sums == MatrixSums::kExact);
   return has_pairs ? 2 : 4;
 }
 

@@ -10,6 +10,7 @@ namespace aux {
 constexpr uint32_t kUniform = 1u << 0;   ///< The source is a scalar or constant, equal in all lanes.
 constexpr uint32_t kConstant = 1u << 3;  ///< The source is a constant.
 constexpr uint32_t kWave64 = 1u << 6;
+constexpr uint32_t kQuietsNumbers = 1u << 7;  ///< Minimum and maximum quiet NaNs; MODE has no IEEE.
 constexpr uint32_t kAbs = 1u << 8;
 constexpr uint32_t kNeg = 1u << 11;
 constexpr uint32_t kOmodShift = 14;  ///< Two bits, as in Instruction::omod

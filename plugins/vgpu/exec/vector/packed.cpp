@@ -48,10 +48,11 @@ F32 fma(F32 a, F32 b, F32 c, Control control) {
   return in_order(fused_half(a, b, c, control.round16()), a, b, c);
 }
 
-template <bool Max>
+template <bool Max, bool NanWins = false>
 Packed extreme16(Packed a, Packed b, Control control) {
+  const NanRule rule = NanWins ? NanRule::kNanWins : control.nan_rule();
   const auto extreme_half = [&](U32 x, U32 y) __attribute__((always_inline)) {
-    return extreme<Format16, Max>(x, y, control.ieee(), control.flush_inputs16());
+    return extreme<Format16, Max>(x, y, rule, control.flush_inputs16());
   };
   U32 result =
       extreme_half(a.bits & 0xffff, b.bits & 0xffff) | (extreme_half(a.bits >> 16, b.bits >> 16) << 16);
@@ -124,6 +125,8 @@ constexpr Entry kTable[] = {
     halves<each3<fma>>(Op::v_pk_fmac_f16),
     return_operand(packed_floats<extreme16<false>>(Op::v_pk_min_f16)),
     return_operand(packed_floats<extreme16<true>>(Op::v_pk_max_f16)),
+    return_operand(packed_floats<extreme16<false, true>>(Op::v_pk_minimum_f16)),
+    return_operand(packed_floats<extreme16<true, true>>(Op::v_pk_maximum_f16)),
 
     saturating<add_clamped>(packed_entry<([](U16x2 a, U16x2 b) { return a + b; })>(Op::v_pk_add_u16)),
     saturating<sub_clamped>(packed_entry<([](U16x2 a, U16x2 b) { return a - b; })>(Op::v_pk_sub_u16)),

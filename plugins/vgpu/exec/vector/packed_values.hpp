@@ -28,6 +28,10 @@ struct Mixed {
 struct Addend {
   F32 v;
 };
+/// The same, with NEG_HI as its absolute value.
+struct AddendWithAbs {
+  F32 v;
+};
 
 template <class V>
 struct Pair {
@@ -147,6 +151,22 @@ class Input<Addend, K, Modified> {
  private:
   Lanes<U32, K> lanes_;
   uint32_t flip_;
+};
+
+template <Kind K, bool Modified>
+class Input<AddendWithAbs, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0),
+        clear_(Modified && (op->imm & packed::kNegHigh << index) != 0 ? 0x7fffffff : 0xffffffff),
+        flip_(Modified && (op->imm & packed::kNeg << index) != 0 ? 0x80000000 : 0) {}
+  [[gnu::always_inline]] AddendWithAbs at(size_t lane, Control) const {
+    return {bits_as<F32>((lanes_.at(lane) & clear_) ^ flip_)};
+  }
+
+ private:
+  Lanes<U32, K> lanes_;
+  uint32_t clear_, flip_;
 };
 
 /// A pair of dwords: op_sel selects the dword for the first result, op_sel_hi that for the second.

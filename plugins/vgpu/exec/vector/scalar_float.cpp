@@ -1,5 +1,5 @@
-// Scalar floating-point instructions of gfx1150: the vector operation in one lane, between the scalar
-// registers.
+// Scalar floating-point instructions of gfx1150 and gfx12: the vector operation in one lane, between the
+// scalar registers. Also v_s_exp_f32 and others of gfx12, which have scalar operands.
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -42,6 +42,8 @@ Op vector_operation_of(Op op) {
     RIGEL_BOTH(mul)
     RIGEL_BOTH(min)
     RIGEL_BOTH(max)
+    RIGEL_BOTH(minimum)
+    RIGEL_BOTH(maximum)
     RIGEL_BOTH(ceil)
     RIGEL_BOTH(floor)
     RIGEL_BOTH(trunc)
@@ -61,6 +63,17 @@ Op vector_operation_of(Op op) {
     RIGEL_BOTH(cmp_neq)
     RIGEL_BOTH(cmp_nlt)
 #undef RIGEL_BOTH
+#define RIGEL_PSEUDO_SCALAR(name) \
+  case Op::v_s_##name##_f16:      \
+    return Op::v_##name##_f16;    \
+  case Op::v_s_##name##_f32:      \
+    return Op::v_##name##_f32;
+    RIGEL_PSEUDO_SCALAR(exp)
+    RIGEL_PSEUDO_SCALAR(log)
+    RIGEL_PSEUDO_SCALAR(rcp)
+    RIGEL_PSEUDO_SCALAR(rsq)
+    RIGEL_PSEUDO_SCALAR(sqrt)
+#undef RIGEL_PSEUDO_SCALAR
     case Op::s_fmac_f16:
       return Op::v_fma_f16;
     case Op::s_fmac_f32:
@@ -94,6 +107,8 @@ Refusal lower_scalar_float(const isa::Instruction& instruction, LoweringContext&
   in.encoding = isa::Encoding::kVop3;
   if (instruction.op == Op::s_cvt_hi_f32_f16) in.op_sel = 1;
   const bool compares = instruction.encoding == isa::Encoding::kSopc;
+  const bool is_vector = isa::is_vector_alu(instruction.encoding);
+  if (is_vector && instruction.src[0].is_vgpr()) return "source operand is not a scalar register";
   Lowering lowering(in, context, out);
   uint32_t dst = 0;
   if (compares) {
@@ -107,7 +122,8 @@ Refusal lower_scalar_float(const isa::Instruction& instruction, LoweringContext&
   MicroOp& take = out.emit(compares ? take_condition : take_result);
   take.src[0].offset = lowering.forced_dst;
   take.dst = dst;
-  take.imm = instruction.dst[0].type == isa::Type::kF16 ? 0xffff : 0xffffffff;
+  const isa::Operand& typed = is_vector ? instruction.src[0] : instruction.dst[0];
+  take.imm = typed.type == isa::Type::kF16 ? 0xffff : 0xffffffff;
   return {};
 }
 

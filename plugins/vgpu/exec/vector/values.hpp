@@ -25,10 +25,23 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
+/// NaNs as operands of minimum and maximum.
+enum class NanRule : uint8_t {
+  kNumberWins,       ///< A number is the result; the second of two NaNs.
+  kSignalingWins,    ///< As before, but a signaling NaN is the result, quieted. MODE.IEEE.
+  kQuietNumberWins,  ///< A number is the result; the first of two NaNs, quieted. IEEE 754-2019's
+                     ///< minimumNumber.
+  kNanWins,          ///< A signaling NaN is the result, else a NaN; quieted. IEEE 754-2019's minimum.
+};
+
 struct Control {
   uint32_t aux;
 
-  constexpr bool ieee() const { return (aux & aux::kIeee) != 0; }
+  constexpr NanRule nan_rule() const {
+    return (aux & aux::kIeee) != 0            ? NanRule::kSignalingWins
+           : (aux & aux::kQuietsNumbers) != 0 ? NanRule::kQuietNumberWins
+                                              : NanRule::kNumberWins;
+  }
   constexpr bool dx10_clamp() const { return (aux & aux::kDx10Clamp) != 0; }
   constexpr bool finite_halves() const { return (aux & aux::kFiniteHalves) != 0; }
   /// Rounding mode of halves, see half.hpp.

@@ -1,7 +1,11 @@
 // Benchmark of vector instructions on a 64-lane wave, dispatch included: sequences of 1000.
 #include <benchmark/benchmark.h>
 
+#include <set>
+
 #include "plugins/vgpu/exec/vector/vector_test_support.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/matrix_shape.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -13,11 +17,9 @@ using isa::Type;
 
 constexpr int kRun = 1000;
 
-void run(benchmark::State& state, const Instruction& in, uint64_t exec = ~uint64_t{0}) {
-  Machine m(best_simd_level());
-  m.set_exec(exec);
+void run(benchmark::State& state, Machine& m, const Instruction& in, int count) {
   CollectingEmitter out;
-  for (int i = 0; i < kRun; ++i) {
+  for (int i = 0; i < count; ++i) {
     Instruction copy = in;  // destinations alternate, as in compiled code
     if (copy.dst[0].is_vgpr()) copy.dst[0].code = static_cast<uint16_t>(copy.dst[0].code + i % 8);
     if (const Refusal refusal = lower(copy, m.context, out); !refusal.empty()) {
@@ -30,7 +32,34 @@ void run(benchmark::State& state, const Instruction& in, uint64_t exec = ~uint64
     m.wave.op = out.ops.data();
     run_wave(&m.wave);
   }
-  state.SetItemsProcessed(state.iterations() * kRun);
+  state.SetItemsProcessed(state.iterations() * count);
+}
+
+void run(benchmark::State& state, const Instruction& in, uint64_t exec) {
+  Machine m(best_simd_level());
+  m.set_exec(exec);
+  run(state, m, in, kRun);
+}
+
+// Matrices of ones.
+void run_matrix(benchmark::State& state, const isa::Target& chip, Op op) {
+  const isa::MatrixShape& shape = *isa::matrix_shape(op);
+  constexpr uint32_t kB = 8, kC = 16, kD = 48, kVgprs = 88, kMost = 8;
+  Machine m(best_simd_level(), 64, chip, kVgprs);
+  const uint32_t one = shape.type == isa::MatrixType::kF16    ? 0x3c003c00
+                       : shape.type == isa::MatrixType::kBf16 ? 0x3f803f80
+                       : shape.type == isa::MatrixType::kI8   ? 0x01010101
+                       : isa::bits_of(shape.type) == 8        ? 0x40404040
+                       : shape.type == isa::MatrixType::kF64  ? 0x3ff00000
+                                                              : 0x3f800000;
+  for (uint32_t vgpr = 0; vgpr < kC; ++vgpr) {
+    for (uint32_t lane = 0; lane < 64; ++lane) m.vgpr(vgpr, lane) = one;
+  }
+  const auto results = static_cast<uint8_t>(shape.results() * (isa::bits_of(shape.type) == 64 ? 2 : 1));
+  run(state, m,
+      instruction(op, Encoding::kVop3p, {v(shape.is_sparse ? kC : kD, Type::kB32, results)},
+                  {v(0, Type::kB32, kMost), v(kB, Type::kB32, kMost), v(kC, Type::kB32, results)}),
+      1);
 }
 
 Instruction vop3(Op op, std::initializer_list<isa::Operand> src, Type type = Type::kF32, uint8_t dwords = 1) {
@@ -97,6 +126,18 @@ void register_all() {
   sdwa.src_sel[0] = isa::SdwaSel::kByte1;
   add("v_add_u32 src0_sel:BYTE_1", sdwa);
   add("v_readfirstlane_b32", instruction(Op::v_readfirstlane_b32, Encoding::kVop1, {s(4)}, {v(0)}));
+  for (const char* const name : {"gfx908", "gfx90a", "gfx942"}) {
+    const isa::Target chip = *isa::target_of(name);
+    std::set<Op> ops;
+    for (const isa::tables::Row& row : isa::tables::rows()) {
+      if (row.chips.intersects(isa::chip_set(chip)) && isa::matrix_shape(row.op) != nullptr)
+        ops.insert(row.op);
+    }
+    for (const Op op : ops) {
+      benchmark::RegisterBenchmark((std::string(name) + " " + std::string(isa::name(op))).c_str(),
+                                   [chip, op](benchmark::State& state) { run_matrix(state, chip, op); });
+    }
+  }
 }
 
 }  // namespace

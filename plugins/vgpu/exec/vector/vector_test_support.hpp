@@ -14,10 +14,11 @@
 namespace rigel::vgpu::exec {
 
 struct Machine {
-  explicit Machine(SimdLevel simd_level, uint32_t wave_size = 64, isa::Target chip = {9, 0, 6}) {
+  explicit Machine(SimdLevel simd_level, uint32_t wave_size = 64, isa::Target chip = {9, 0, 6},
+                   uint32_t vgprs = 32) {
     context.target = chip;
     context.target.wave32 = wave_size == 32;
-    context.layout = {wave_size, 32};
+    context.layout = {wave_size, vgprs};
     context.level = simd_level;
     memory.resize(context.layout.bytes() / 64 + 1);
     wave.registers = reinterpret_cast<std::byte*>(memory.data());

@@ -1,14 +1,15 @@
-// WMMA of RDNA 3: D = A × B + C, with 16×16 elements and k = 16.
+// WMMA of RDNA 3 and 4: D = A × B + C, with 16×16 elements; SWMMAC of RDNA 4: D = A × B + D with a sparse A.
 //
-// Registers (RDNA 3 ISA manual, "Wave Matrix Multiply Accumulate"). Lanes 0 to 15 have row l of A and column
-// l of B, with consecutive k in a lane's registers. The other lanes repeat them, and are not read here. C and
-// D: register v of lane l has column l % 16 and row 2 × v + l / 16 (waves of 64: 4 × v + l / 16). Elements of
-// 16 bits of C and D are the halves of their registers that OP_SEL[2] selects; the other halves are kept.
+// Registers of RDNA 4: split_matrix.hpp. Those of RDNA 3 (ISA manual, "Wave Matrix Multiply Accumulate"):
+// lanes 0 to 15 have row l of A and column l of B, with consecutive k in a lane's registers. The other lanes
+// repeat them, and are not read here. C and D: register v of lane l has column l % 16 and row 2 × v + l / 16
+// (waves of 64: 4 × v + l / 16). Elements of 16 bits of C and D are the halves of their registers that
+// OP_SEL[2] selects; the other halves are kept.
 //
 // Arithmetic is not documented, so it is a choice: products are added to C one after the other, with
 // increasing k, in single precision, rounded to nearest even, with denormals of single precision flushed.
-// Results of 16 bits are rounded once. A NaN is the host's quiet NaN. WMMA ignores EXEC and MODE. Integers
-// wrap around unless CLAMP is set.
+// Results of 16 bits are rounded once. A NaN is 0x7fc00000 (F16: 0x7e00, BF16: 0x7fc0). WMMA ignores EXEC and
+// MODE. Integers wrap around unless CLAMP is set.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/vector/lower.hpp"
+#include "plugins/vgpu/exec/vector/split_matrix.hpp"
 #include "plugins/vgpu/images/halves.hpp"
 #include "plugins/vgpu/isa/matrix_shape.hpp"
 
@@ -27,7 +29,10 @@ using isa::Op;
 constexpr unsigned kSide = 16;
 
 struct WaveMatrixAccess {
+  isa::WaveMatrixShape shape;
   uint32_t a = 0, b = 0, c = 0, d = 0;  // offsets of the first rows
+  uint32_t indices = 0;                 // SWMMAC: offset of S2's row
+  uint32_t index_shift = 0;             // SWMMAC: the first bit of a lane's indices
   uint32_t wave_size = 32;
   bool has_constant = false;
   uint32_t constant = 0;        // C's elements
@@ -56,10 +61,14 @@ float value_of(uint32_t half) {
 
 template <Half kType>
 uint32_t half_of(float value) {
+  if (value != value) return kType == Half::kF16 ? 0x7e00 : 0x7fc0;
   if constexpr (kType == Half::kF16) return images::half_from_float(value);
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return bits >> 16 | 0x40;
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+uint32_t single_of(float value) {
+  return value != value ? 0x7fc00000 : std::bit_cast<uint32_t>(value);
 }
 
 /// Calls body(row of the matrix, column, register, lane) for each element of C and D.
@@ -110,7 +119,8 @@ void multiply_halves(const WaveMatrixAccess& access, std::byte* registers) {
   each_result(access.wave_size, [&](unsigned i, unsigned j, unsigned v, unsigned lane) {
     std::byte* const to = registers + access.d + (v * access.wave_size + lane) * 4;
     if constexpr (kWideResult) {
-      std::memcpy(to, &sums[i][j], 4);
+      const uint32_t single = single_of(sums[i][j]);
+      std::memcpy(to, &single, 4);
     } else {
       const auto half = static_cast<uint16_t>(half_of<kType>(sums[i][j]));
       std::memcpy(to + (access.high_d ? 2 : 0), &half, 2);
@@ -152,13 +162,139 @@ void multiply_integers(const WaveMatrixAccess& access, std::byte* registers) {
   });
 }
 
+/// Of an element of any type but integers.
+float float_of(isa::MatrixType type, uint32_t bits) {
+  switch (type) {
+    case isa::MatrixType::kF16:
+      return value_of<Half::kF16>(bits);
+    case isa::MatrixType::kBf16:
+      return value_of<Half::kBf16>(bits);
+    case isa::MatrixType::kFp8:
+      return float_from_ocp_byte<false>(bits);
+    case isa::MatrixType::kBf8:
+      return float_from_ocp_byte<true>(bits);
+    default:
+      return std::bit_cast<float>(bits);
+  }
+}
+
+uint32_t bits_of_sum(isa::MatrixType type, float value) {
+  if (type == isa::MatrixType::kF16) return half_of<Half::kF16>(value);
+  if (type == isa::MatrixType::kBf16) return half_of<Half::kBf16>(value);
+  return single_of(value);
+}
+
+/// Calls body(row of A or column of B, place in the row, lane, element of the lane, bits) for each element.
+template <class Body>
+void each_element(const WaveMatrixAccess& access, const std::byte* registers, uint32_t offset,
+                  isa::MatrixType type, unsigned k, Body body) {
+  const unsigned bits = isa::bits_of(type), mask = (1u << bits) - 1;
+  const SplitLayout layout(type, k, access.wave_size);
+  for (unsigned lane = 0; lane < layout.lanes; ++lane) {
+    for (unsigned e = 0; e < layout.per_lane; ++e) {
+      const uint32_t dword = dword_at(registers, offset, access.wave_size, e * bits / 32, lane);
+      body(lane % kSide, layout.place(lane, e), lane, e, dword >> e * bits % 32 & mask);
+    }
+  }
+}
+
+/// A and B as numbers. Row i of A has `count` elements, of which element n meets row column[i][n] of B.
+template <class T>
+struct SplitOperands {
+  static constexpr unsigned kMostColumns = 64;
+  unsigned count = 0;
+  T a[kSide][kMostColumns];
+  uint8_t column[kSide][kMostColumns];
+  T b[kMostColumns][kSide];
+};
+
+template <class T, class Convert>
+void fetch_split(const WaveMatrixAccess& access, const std::byte* registers, SplitOperands<T>& operands,
+                 Convert convert) {
+  const isa::WaveMatrixShape& shape = access.shape;
+  operands.count = shape.is_sparse ? shape.k / 2u : shape.k;
+  each_element(access, registers, access.a, shape.a, operands.count,
+               [&](unsigned i, unsigned place, unsigned lane, unsigned e, uint32_t bits) {
+                 operands.a[i][place] = convert(0, shape.a, e, bits);
+                 unsigned column = place;
+                 if (shape.is_sparse) {
+                   const uint32_t indices = dword_at(registers, access.indices, access.wave_size, 0, lane);
+                   column = place / 2 * 4 + (indices >> (access.index_shift + 2 * e) % 32 & 3);
+                 }
+                 operands.column[i][place] = static_cast<uint8_t>(column);
+               });
+  each_element(access, registers, access.b, shape.b, shape.k,
+               [&](unsigned j, unsigned k, unsigned, unsigned e, uint32_t bits) {
+                 operands.b[k][j] = convert(1, shape.b, e, bits);
+               });
+}
+
+/// Replaces each element of C by sum(i, j, element) in D.
+template <class Sum>
+void each_split_sum(const WaveMatrixAccess& access, std::byte* registers, Sum sum) {
+  const unsigned bits = isa::bits_of(access.shape.sum), per_lane = kSide * kSide / access.wave_size;
+  for (unsigned lane = 0; lane < access.wave_size; ++lane) {
+    for (unsigned e = 0; e < per_lane; ++e) {
+      const unsigned row = e * bits / 32, shift = e * bits % 32;
+      uint32_t c = access.constant;
+      if (!access.has_constant) c = dword_at(registers, access.c, access.wave_size, row, lane) >> shift;
+      const uint32_t value = sum(row_of_split_sum(lane, e, access.wave_size), lane % kSide, c);
+      std::byte* const to = registers + access.d + (row * access.wave_size + lane) * 4 + shift / 8;
+      std::memcpy(to, &value, bits / 8);
+    }
+  }
+}
+
+void multiply_split_floats(const WaveMatrixAccess& access, std::byte* registers) {
+  const MxcsrScope scope(kFlushingMxcsr);
+  SplitOperands<float> operands;
+  fetch_split(access, registers, operands,
+              [&](unsigned source, isa::MatrixType type, unsigned e, uint32_t bits) {
+                const float value = float_of(type, bits);
+                return ((e % 2 == 0 ? access.neg : access.neg_hi) >> source & 1) != 0 ? -value : value;
+              });
+  const isa::MatrixType type = access.shape.sum;
+  each_split_sum(access, registers, [&](unsigned i, unsigned j, uint32_t c) {
+    float total = float_of(type, type == isa::MatrixType::kF32 ? c : c & 0xffff);
+    if ((access.neg_hi >> 2 & 1) != 0)
+      total = std::bit_cast<float>(std::bit_cast<uint32_t>(total) & 0x7fffffff);
+    if ((access.neg >> 2 & 1) != 0) total = -total;
+    for (unsigned n = 0; n < operands.count; ++n) {
+      const float product = operands.a[i][n] * operands.b[operands.column[i][n]][j];
+      total = total + product;
+    }
+    return bits_of_sum(type, total);
+  });
+}
+
+void multiply_split_integers(const WaveMatrixAccess& access, std::byte* registers) {
+  SplitOperands<int32_t> operands;
+  fetch_split(
+      access, registers, operands, [&](unsigned source, isa::MatrixType type, unsigned, uint32_t bits) {
+        const unsigned unused = 32 - isa::bits_of(type);
+        const bool is_signed = (access.neg >> source & 1) != 0;
+        return is_signed ? static_cast<int32_t>(bits << unused) >> unused : static_cast<int32_t>(bits);
+      });
+  each_split_sum(access, registers, [&](unsigned i, unsigned j, uint32_t c) {
+    int64_t total = static_cast<int32_t>(c);
+    for (unsigned n = 0; n < operands.count; ++n)
+      total += int64_t{operands.a[i][n]} * operands.b[operands.column[i][n]][j];
+    constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(),
+                      kMost = std::numeric_limits<int32_t>::max();
+    return static_cast<uint32_t>(access.clamp ? std::clamp(total, kLeast, kMost) : total);
+  });
+}
+
 template <auto kMultiply>
 void wave_matrix(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   kMultiply(details<WaveMatrixAccess>(op), registers);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-Handler wave_matrix_handler(Op op) {
+Handler wave_matrix_handler(Op op, const WaveMatrixAccess& access, bool is_split) {
+  if (is_split)
+    return access.shape.is_integer() ? wave_matrix<multiply_split_integers>
+                                     : wave_matrix<multiply_split_floats>;
   switch (op) {
     case Op::v_wmma_f32_16x16x16_f16:
       return wave_matrix<multiply_halves<Half::kF16, true>>;
@@ -179,11 +315,11 @@ Handler wave_matrix_handler(Op op) {
 bool constant_element(const isa::Instruction& in, uint32_t& bits) {
   isa::Operand operand = in.src[2];
   operand.dwords = 1;
-  operand.type = in.op == Op::v_wmma_f16_16x16x16_f16     ? isa::Type::kF16
-                 : in.op == Op::v_wmma_bf16_16x16x16_bf16 ? isa::Type::kB16
-                 : in.op == Op::v_wmma_i32_16x16x16_iu8 || in.op == Op::v_wmma_i32_16x16x16_iu4
-                     ? isa::Type::kI32
-                     : isa::Type::kF32;
+  const isa::MatrixType sum = isa::wave_matrix_shape(in.op)->sum;
+  operand.type = sum == isa::MatrixType::kF16    ? isa::Type::kF16
+                 : sum == isa::MatrixType::kBf16 ? isa::Type::kB16
+                 : sum == isa::MatrixType::kI32  ? isa::Type::kI32
+                                                 : isa::Type::kF32;
   uint64_t value;
   if (!constant_of(operand, in, value)) return false;
   // Of BF16, the value has its upper half.
@@ -201,15 +337,21 @@ bool constant_element(const isa::Instruction& in, uint32_t& bits) {
 
 std::optional<Refusal> lower_wave_matrix(Lowering& lowering) {
   const isa::Instruction& in = lowering.instruction;
-  if (!isa::is_wave_matrix(in.op)) return std::nullopt;
+  const isa::WaveMatrixShape* const shape = isa::wave_matrix_shape(in.op);
+  if (shape == nullptr) return std::nullopt;
   const RegisterLayout& layout = lowering.context.layout;
   WaveMatrixAccess access;
+  access.shape = *shape;
   access.wave_size = layout.wave_size;
   if (!row_offset(in.src[0], layout, access.a) || !row_offset(in.src[1], layout, access.b) ||
       !row_offset(in.dst[0], layout, access.d)) {
     return kRefuseRegister;
   }
-  if (!row_offset(in.src[2], layout, access.c)) {
+  if (shape->is_sparse) {
+    if (!row_offset(in.src[2], layout, access.indices)) return kRefuseRegister;
+    access.index_shift = in.index_key * (32 / shape->index_parts(layout.wave_size));
+    access.c = access.d;
+  } else if (!row_offset(in.src[2], layout, access.c)) {
     access.has_constant = constant_element(in, access.constant);
     if (!access.has_constant) return kRefuseRegister;
   }
@@ -217,7 +359,8 @@ std::optional<Refusal> lower_wave_matrix(Lowering& lowering) {
   access.neg_hi = in.neg_hi;
   access.high_c = access.high_d = (in.op_sel & 4) != 0;
   access.clamp = in.clamp;
-  lowering.out.emit(wave_matrix_handler(in.op)).imm =
+  const bool is_split = lowering.context.traits().splits_matrices;
+  lowering.out.emit(wave_matrix_handler(in.op, access, is_split)).imm =
       reinterpret_cast<uint64_t>(&allocate(lowering.out, access));
   return Refusal{};
 }
