@@ -30,7 +30,8 @@ Group::Group(const Launch& launch)
   const uint32_t waves = launch.waves_per_group();
   // Five extra lines per wave, so that the same rows of different waves do not map to the same cache set.
   const size_t wave_bytes = rounded(layout_.bytes()) + kAlignment * 5;
-  bytes_ = wave_bytes * waves + lds_room_;
+  has_undefined_lds_ = launch.tracks_undefined();
+  bytes_ = wave_bytes * waves + lds_room_ * (has_undefined_lds_ ? 2u : 1u);
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes_))));
   if (memory_ == nullptr) throw std::bad_alloc();
   std::memset(memory_.get(), 0, rounded(bytes_));
@@ -42,12 +43,13 @@ Group::Group(const Launch& launch)
   // Poison the margins: reads past LDS return 0 by the range check, not because the memory holds 0.
   std::memset(lds_room, 0xa5, lds_room_);
   std::memset(work_group_.lds, 0, launch.dispatch().lds_bytes);
+  if (has_undefined_lds_) work_group_.lds_undefined = lds_room + lds_room_ + kLdsMargin;
   work_group_.waves = waves_.data();
 }
 
 bool Group::fits(const Launch& launch) const {
   return layout_ == launch.layout() && waves_.size() == launch.waves_per_group() &&
-         lds_room_ == lds_bytes(launch);
+         lds_room_ == lds_bytes(launch) && has_undefined_lds_ == launch.tracks_undefined();
 }
 
 bool Group::reserve(std::shared_ptr<Launch> launch) {
@@ -63,6 +65,8 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
     checker_ = std::make_unique<GroupChecker>(check::Findings::of_process());
   work_group_.checker = launch_->is_checked() ? checker_.get() : nullptr;
   work_group_.counters = launch_->profile() != nullptr ? &counters_ : nullptr;
+  const bool is_sampled = launch_->profile() != nullptr && launch_->profile()->sample_interval() != 0;
+  counters_.sampler = is_sampled ? &sampler_ : nullptr;
   return true;
 }
 
@@ -73,6 +77,10 @@ void Group::start(uint64_t index, uint64_t end) {
   instructions_ = 0;
   launch_->start_group(work_group_, index, end);
   if (checker() != nullptr) checker()->start(*launch_, work_group_);
+  if (sampler() != nullptr) {
+    const auto waves = static_cast<uint32_t>(waves_.size());
+    sampler_.start(index * waves, waves, launch_->profile()->sample_interval());
+  }
   random_state_ = launch_->schedule().seed ^ index * 0x9e3779b97f4a7c15u;
 }
 
@@ -154,7 +162,13 @@ void Group::sort_stopped(const Wave& wave, uint32_t& next_pass) {
   const uint32_t bit = 1u << wave.id_in_group;
   switch (wave.stop) {
     case Stop::kBarrier:
-      work_group_.at_barrier |= bit;
+      // The barrier was complete after the wave's signal.
+      if ((work_group_.passed & bit) != 0) {
+        work_group_.passed &= ~bit;
+        next_pass |= bit;
+      } else {
+        work_group_.at_barrier |= bit;
+      }
       break;
     case Stop::kYield:
       work_group_.yielded |= bit;
@@ -163,6 +177,7 @@ void Group::sort_stopped(const Wave& wave, uint32_t& next_pass) {
       break;
     case Stop::kRunning:
     case Stop::kBudget:
+    case Stop::kUndefined:
     case Stop::kSleep:
       next_pass |= bit;
       break;
@@ -221,6 +236,17 @@ void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t 
   work_group_.ready |= next_pass;
 }
 
+// Releases the waves at the barrier if the others have signalled and run on: they may wait for those.
+void Group::pass_split_barrier() {
+  WorkGroup& group = work_group_;
+  const uint32_t running = group.ready | group.yielded | group.halted;
+  if (group.at_barrier == 0 || (running & ~(group.signalled & ~group.passed)) != 0) return;
+  group.passed |= running;
+  group.signalled = 0;
+  if (checker() != nullptr) checker()->release(group.at_barrier);
+  group.ready |= std::exchange(group.at_barrier, 0);
+}
+
 Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice) {
   WorkGroup& group = work_group_;
   if (group.row.end != 0) {
@@ -233,6 +259,7 @@ Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environmen
   do {
     run_pass(memory, environment, time_slice);
     if (failed_ != nullptr) return Outcome::kFailed;
+    if ((group.ready | group.yielded) != 0) pass_split_barrier();
     if (group.yielded != 0) {
       group.ready |= std::exchange(group.yielded, 0);
       continue;
@@ -249,6 +276,7 @@ Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environmen
       return Outcome::kEnded;
     }
     group.ready = std::exchange(group.at_barrier, 0);
+    group.signalled = 0;
     if (checker() != nullptr) checker()->release(group.ready);
   } while (executed_ < max_executed);
   return Outcome::kTurnOver;

@@ -15,6 +15,7 @@
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/profile/counters.hpp"
+#include "plugins/vgpu/exec/profile/group_sampler.hpp"
 #include "plugins/vgpu/exec/report/activity.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
@@ -66,6 +67,8 @@ class Group {
   /// Null: its waves are not checked.
   GroupChecker* checker() { return work_group_.checker; }
   GroupCounters& counters() { return counters_; }
+  /// Null: its waves are not sampled.
+  GroupSampler* sampler() { return counters_.sampler; }
   const Wave& failed_wave() const { return *failed_; }
   /// Appends the positions of the waves that have not ended. Not during run().
   void append_waves(std::vector<WaveAt>& to) const;
@@ -80,6 +83,7 @@ class Group {
   /// Adds a stopped wave to the set for its reason. Waves that can run go to `next_pass`.
   void sort_stopped(const Wave& wave, uint32_t& next_pass);
   /// Runs each ready wave once; with Schedule::Order::kRandom, waves in random order.
+  void pass_split_barrier();
   void run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);
   uint64_t random();
 
@@ -87,10 +91,12 @@ class Group {
   std::unique_ptr<std::byte, decltype(&std::free)> memory_{nullptr, std::free};
   RegisterLayout layout_;
   uint32_t lds_room_ = 0;  // bytes of LDS with margins
+  bool has_undefined_lds_ = false;
   std::vector<Wave> waves_;
   std::vector<uint32_t> slots_;  // scratch slots by wave
   WorkGroup work_group_;
   GroupCounters counters_;
+  GroupSampler sampler_;
   std::unique_ptr<GroupChecker> checker_;  // created for the first launch that is checked
   std::shared_ptr<Launch> launch_;
   uint64_t index_ = 0;

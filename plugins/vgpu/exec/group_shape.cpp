@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace rigel::vgpu::exec {
 
@@ -39,6 +40,17 @@ GroupShape::GroupShape(const Key& shape_key) : key(shape_key) {
     }
     zeros.push_back(common_zeros);
   }
+}
+
+// The first wave starts with the first work-item, so equal rows of it are equal offsets in all waves.
+bool GroupShape::covers(const GroupShape& other) const {
+  if (key == other.key) return true;
+  if (!waves_are_alike || !other.waves_are_alike || key.wave_size != other.key.wave_size ||
+      key.id_rows != other.key.id_rows || key.packed_ids != other.key.packed_ids)
+    return false;
+  const size_t ids_of_wave = size_t{key.id_rows} * key.wave_size;
+  return std::ranges::equal(zeros, other.zeros, std::less_equal()) &&
+         std::equal(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(ids_of_wave), other.ids.begin());
 }
 
 std::shared_ptr<const GroupShape> GroupShapes::get(const GroupShape::Key& key) {

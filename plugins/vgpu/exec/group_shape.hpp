@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,7 @@ struct GroupShape {
     uint32_t id_rows = 1;     ///< VGPRs that hold ids
     bool packed_ids = false;  ///< all three ids in one VGPR
 
-    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
   };
 
   explicit GroupShape(const Key& key);
@@ -32,6 +33,9 @@ struct GroupShape {
   bool waves_are_alike = true;
   /// By row: number of low bits of the first lane that are 0 in every wave.
   std::vector<unsigned> zeros;
+
+  /// Whether full waves of `other` start with ids of which everything holds that holds of this shape's.
+  bool covers(const GroupShape& other) const;
 
   /// Returns row `row` of the initial ids of a wave, by lane.
   const uint32_t* row(uint32_t wave, uint32_t row) const {

@@ -51,6 +51,20 @@ TEST(GroupShape, CountsCommonZeroBits) {
   EXPECT_EQ(GroupShape({{64, 1, 1}, 64, 1, false}).zeros, std::vector<unsigned>{32});
 }
 
+TEST(GroupShape, CoversShapesWhoseWavesStartAlike) {
+  const auto covers = [](const GroupShape::Key& one, const GroupShape::Key& other) {
+    return GroupShape(one).covers(GroupShape(other));
+  };
+  EXPECT_TRUE(covers({.size = {256, 1, 1}}, {.size = {512, 1, 1}}));
+  EXPECT_TRUE(covers({.size = {256, 1, 1}}, {.size = {64, 1, 1}})) << "the first wave is like the others";
+  EXPECT_FALSE(covers({.size = {64, 1, 1}}, {.size = {256, 1, 1}})) << "the ids of one wave start with 0";
+  EXPECT_FALSE(covers({.size = {64, 1, 1}}, {.size = {60, 1, 1}}));
+  EXPECT_TRUE(covers({.size = {60, 1, 1}}, {.size = {60, 1, 1}}));
+  EXPECT_FALSE(covers({.size = {64, 4, 1}}, {.size = {64, 4, 1}, .id_rows = 2}));
+  EXPECT_FALSE(covers({.size = {16, 16, 1}, .id_rows = 2}, {.size = {8, 8, 1}, .id_rows = 2}));
+  EXPECT_FALSE(covers({.size = {256, 1, 1}}, {.size = {256, 1, 1}, .wave_size = 32}));
+}
+
 TEST(GroupShapes, CachesRecentShapes) {
   GroupShapes shapes;
   const GroupShape::Key first{{256, 1, 1}, 64, 1, false};

@@ -11,10 +11,14 @@
 #endif
 
 #include "plugins/vgpu/check/findings.hpp"
+#include "plugins/vgpu/exec/profile/occupancy.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
+
+// DX10_CLAMP of MODE, which kernels of gfx12 do not see.
+constexpr uint32_t kClampsNaN = 1u << 8;
 
 // Limit of the number of work-groups, so that sums do not overflow. Running them would take years.
 constexpr uint64_t kMostGroups = uint64_t{1} << 56;
@@ -23,8 +27,12 @@ constexpr uint64_t kMostGroups = uint64_t{1} << 56;
 uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
   const uint32_t rsrc1 = dispatch.pgm_rsrc1;
   uint32_t mode = rsrc1 >> 12 & 0xff;
-  mode |= (rsrc1 >> 21 & 1) << 8;  // DX10_CLAMP
-  mode |= (rsrc1 >> 23 & 1) << 9;  // IEEE
+  if (isa::traits_of(target).has_ieee_mode) {
+    if ((rsrc1 >> 21 & 1) != 0) mode |= kClampsNaN;
+    mode |= (rsrc1 >> 23 & 1) << 9;  // IEEE
+  } else {
+    mode |= kClampsNaN;
+  }
   mode |= dispatch.pgm_rsrc2 >> 24 << kExceptionEnableShift & kExceptionEnables;
   if (isa::traits_of(target).has_finite_halves) mode |= (rsrc1 >> 26 & 1) << 23;  // FP16_OVFL
   return mode;
@@ -106,18 +114,36 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
   starts_alike_ = has_batches && (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
   waves_per_group_ = full_->waves;
 
-  // In WGP mode a work-group may use both compute units of a pair.
-  const uint32_t unit_span = device_.has_unit_pairs && (dispatch_.pgm_rsrc1 >> 29 & 1) != 0 ? 2 : 1;
-  uint32_t room = std::max(unit_span * device_.waves_per_compute_unit / waves_per_group_, 1u);
+  const uint32_t span = unit_span();
+  uint32_t room = std::max(span * device_.waves_per_compute_unit / waves_per_group_, 1u);
   if (dispatch_.lds_bytes != 0)
-    room = std::min(room, std::max(unit_span * device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
+    room = std::min(room, std::max(span * device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
   if (const auto& mask = dispatch_.cu_mask; mask != nullptr) {
     for (size_t i = 0; i < device_.compute_units.size() && i / 32 < mask->size(); ++i) {
       if (((*mask)[i / 32] >> i % 32 & 1) != 0) units_.push_back(static_cast<uint16_t>(i));
     }
   }
   const size_t units = units_.empty() ? device_.compute_units.size() : units_.size();
-  resident_limit_ = std::max<uint64_t>(units / unit_span, 1) * room;
+  resident_limit_ = std::max<uint64_t>(units / span, 1) * room;
+}
+
+profile::Occupancy Launch::occupancy() const {
+  const isa::Target& target = device_.target;
+  const Dialect* const dialect = find_dialect(target.major * 10000u + target.minor * 100u + target.stepping);
+  if (dialect == nullptr) return {};
+  OccupancyInputs inputs;
+  inputs.simds = device_.simds_per_compute_unit;
+  inputs.max_waves = device_.waves_per_compute_unit / inputs.simds;
+  inputs.lds_bytes = device_.lds_bytes_per_compute_unit;
+  inputs.units = unit_span();
+  inputs.rsrc1 = dispatch_.pgm_rsrc1;
+  inputs.sgprs = layout_.sgprs;
+  inputs.waves_of_group = waves_per_group_;
+  inputs.lds_bytes_of_group = dispatch_.lds_bytes;
+  if (dispatch_.private_bytes != 0)
+    inputs.scratch_slots =
+        std::max(dispatch_.scratch_waves / static_cast<uint32_t>(device_.compute_units.size()), 1u);
+  return occupancy_of(*dialect, inputs);
 }
 
 void Launch::set_checked() {
@@ -125,15 +151,21 @@ void Launch::set_checked() {
   const check::Options& options = findings.options();
   is_checked_ = true;
   checks_bounds_ = options.has(check::Tool::kMemory);
-  // A wave batch would start work-groups that this check does not know.
-  if (options.has(check::Tool::kInit)) starts_alike_ = false;
-  if (options.has(check::Tool::kRaces)) races_ = std::make_shared<LaunchRaces>();
-  if (!options.has(check::Tool::kMemory) && !options.has(check::Tool::kInit)) return;
+  tracks_undefined_ = options.has(check::Tool::kInit);
+  if (!checks_bounds_ && !tracks_undefined_) return;
   allocations_ = check::find_allocations();
   if (allocations_ == nullptr) {
     findings.note_unchecked(
         "allocations: the HSA runtime has not loaded libvgpu_check.so; use vgpu-run --check");
   }
+}
+
+void Launch::set_races(const std::shared_ptr<LaunchRaces>& running) {
+  races_ = running;
+  if (races_ != nullptr) race_member_ = races_->join(dispatch_, number_, groups_);
+  if (race_member_ != nullptr) return;
+  races_ = std::make_shared<LaunchRaces>();
+  race_member_ = races_->join(dispatch_, number_, groups_);
 }
 
 std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) const {
@@ -144,6 +176,7 @@ std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) co
 }
 
 void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
+  group.usual_shape = full_.get();
   group.lds_bytes = dispatch_.lds_bytes;
   group.exact_lds_bytes =
       checks_bounds_ ? std::min(dispatch_.lds_bytes, dispatch_.lds_requested_bytes) : dispatch_.lds_bytes;
@@ -163,6 +196,7 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
     wave.exact_private_bytes = wave.scratch_lane_bytes;
     if (checks_bounds_ && dispatch_.private_bytes != 0)
       wave.exact_private_bytes = std::min(wave.scratch_lane_bytes, dispatch_.private_bytes);
+    if (isa::traits_of(device_.target).has_ids_in_ttmps) wave.scalars()[kTtmp8] = w << kWaveNumberShift;
     // Kernels cannot change it.
     if (isa::traits_of(device_.target).has_launched_flat_scratch)
       std::memcpy(wave.scalars() + kFlatScratchSlot, &wave.private_va, sizeof wave.private_va);
@@ -235,13 +269,14 @@ void Launch::start_group(WorkGroup& group, uint64_t index, uint64_t end) {
 void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers) {
   group.wave_count = shape.waves;
   group.ready = group.all_waves();
-  group.yielded = group.at_barrier = group.halted = 0;
+  group.yielded = group.at_barrier = group.halted = group.signalled = group.passed = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const TranslatedCode::StartPoint begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
+  const TranslatedCode::StartPoint begin = code_->begin(*usage_, shape, starts_alike_);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   uint32_t next = dispatch_.user_sgpr_count;
-  const bool has_first_id = (rsrc2 >> 7 & 1) != 0;
+  const bool in_ttmps = isa::traits_of(device_.target).has_ids_in_ttmps;
+  const bool has_first_id = !in_ttmps && (rsrc2 >> 7 & 1) != 0;
   group.row = {};
   if (begin.fills_registers) {
     const uint32_t first = group.id[0], last = group_count_[0] - (ragged_ ? 1 : 0);
@@ -249,8 +284,13 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t fol
         static_cast<uint32_t>(std::min<uint64_t>(followers, last > first ? last - first - 1 : 0));
     group.row = {first, first + most + 1, has_first_id ? next : kMostStartScalars, begin.op};
   }
-  for (uint32_t i = 0; i < 3; ++i) {
-    if ((rsrc2 >> (7 + i) & 1) != 0) group.scalars[next++] = group.id[i];
+  if (in_ttmps) {
+    group.scalars[kScalarOfTtmp9] = group.id[0];
+    group.scalars[kScalarOfTtmp7] = (group.id[1] & 0xffff) | group.id[2] << 16;
+  } else {
+    for (uint32_t i = 0; i < 3; ++i) {
+      if ((rsrc2 >> (7 + i) & 1) != 0) group.scalars[next++] = group.id[i];
+    }
   }
   for (uint32_t w = 0; w < shape.waves; ++w) {
     Wave& wave = group.waves[w];
@@ -274,7 +314,11 @@ void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) c
   // Copies the whole array: a constant size is faster. Scalars past the last one are undefined.
   std::memcpy(s, wave.group->scalars, sizeof wave.group->scalars);
   uint32_t next = scalar_count;
-  if ((rsrc2 >> 10 & 1) != 0) s[next++] = wave.group->wave_count | (index == 0 ? 1u << 31 : 0);
+  if (isa::traits_of(device_.target).has_ids_in_ttmps) {
+    s[kTtmp9] = wave.group->scalars[kScalarOfTtmp9];
+    s[kTtmp7] = wave.group->scalars[kScalarOfTtmp7];
+  } else if ((rsrc2 >> 10 & 1) != 0)
+    s[next++] = wave.group->wave_count | (index == 0 ? 1u << 31 : 0);
   if ((rsrc2 & 1) != 0 && !isa::traits_of(device_.target).has_launched_flat_scratch)
     s[next++] = wave.scratch_offset;
   const uint64_t zero = 0;
@@ -308,6 +352,7 @@ uint32_t Launch::hardware_id2(const Wave& wave) {
 }
 
 uint32_t Launch::initial_scalars() const {
+  if (isa::traits_of(device_.target).has_ids_in_ttmps) return dispatch_.user_sgpr_count;
   constexpr uint32_t kIds = 7u << 7, kWaveCount = 1u << 10, kScratchOffset = 1;
   return dispatch_.user_sgpr_count +
          static_cast<uint32_t>(std::popcount(dispatch_.pgm_rsrc2 & (kIds | kWaveCount | kScratchOffset)));
@@ -357,10 +402,8 @@ void Launch::work_group_waits() noexcept {
 }
 
 void Launch::set_code(std::shared_ptr<TranslatedCode> code) {
-  if (device_.compilation != Compilation::kNone) {
-    code->expect(full_);
-    code->prepare(variant_of_mode(mode_));
-  }
+  usage_ = &code->usage(variant_of_mode(mode_), full_);
+  code->prepare(*usage_);
   code_ = std::move(code);
   if ((mode_ & kExceptionEnables) != 0) code_->warn_of_exceptions();
 }

@@ -41,6 +41,7 @@ struct Device {
   std::vector<Board::ComputeUnit> compute_units{{0, 0, 0}};
   uint32_t waves_per_compute_unit = 40;
   uint32_t lds_bytes_per_compute_unit = 65536;
+  uint32_t simds_per_compute_unit = 4;
   bool has_unit_pairs = false;  ///< In WGP mode a work-group has both compute units of a pair.
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Receives every instruction, on the thread that executes it; may be null
@@ -66,7 +67,9 @@ class Launch final : public Core {
   const RegisterLayout& layout() const { return layout_; }
   uint64_t groups() const { return groups_; }
   uint32_t waves_per_group() const { return waves_per_group_; }
-  /// Whether its waves report to the checks. set_checked(): call before the launch is shared.
+  profile::Occupancy occupancy() const;
+  /// Whether its waves report their accesses, to the checks or to a profile of memory. set_checked(): call
+  /// before the launch is shared.
   bool is_checked() const { return is_checked_; }
   void set_checked();
   /// Number of the launch in the process, from 1; 0 if nothing is checked.
@@ -76,11 +79,23 @@ class Launch final : public Core {
   check::Allocations* allocations() const { return allocations_; }
   /// The record if bounds are checked, otherwise null.
   check::Allocations* bounds() const { return checks_bounds_ ? allocations_ : nullptr; }
-  /// The accesses of its work-groups; null if races are not checked.
+  /// Whether undefined values are checked.
+  bool tracks_undefined() const { return tracks_undefined_; }
+  /// The accesses of its work-groups; null if races are not checked. set_races(): call before the launch is
+  /// shared. `running`: those of a launch that has not completed, or null.
   const std::shared_ptr<LaunchRaces>& races() const { return races_; }
+  LaunchRaces::Member* race_member() const { return race_member_; }
+  void set_races(const std::shared_ptr<LaunchRaces>& running);
+  /// It completes: launches that start later are ordered after it.
+  void end_races() {
+    if (race_member_ != nullptr) race_member_->is_complete.store(true, std::memory_order_relaxed);
+  }
   /// The counts of its instructions, or null. set_profiled(): call before the launch is shared.
   LaunchProfile* profile() const { return profile_.get(); }
-  void set_profiled() { profile_ = std::make_unique<LaunchProfile>(); }
+  void set_profiled(LaunchProfile::Purpose purpose) {
+    profile_ = std::make_unique<LaunchProfile>(purpose);
+    is_checked_ |= purpose.memory;  // Checked memory operations report their accesses.
+  }
   const Schedule& schedule() const { return device_.schedule; }
   /// Where its waves yield. Waves of work-groups with one wave never yield.
   analysis::Yields yields() const;
@@ -91,6 +106,8 @@ class Launch final : public Core {
   /// Sets the code, which must match memory. Call once, before the launch is shared, outside of translation
   /// scopes, because it may wait for a compiler.
   void set_code(std::shared_ptr<TranslatedCode> code);
+
+  const TranslatedCode::Usage& usage() const { return *usage_; }
 
   /// Consecutive work-groups [begin, end).
   struct Range {
@@ -129,7 +146,7 @@ class Launch final : public Core {
   void start_group(WorkGroup& group, uint64_t index, uint64_t end);
   /// Counts executed instructions; compiles the kernel when it is hot. Call inside a translation scope.
   void executed(uint64_t instructions) {
-    if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
+    if (code_->becomes_hot(*usage_, instructions)) TranslatedCode::compile_aside(code_, *usage_);
   }
   /// Loads or compiles newly called functions. Call outside of translation scopes.
   void supply_code() {
@@ -180,6 +197,10 @@ class Launch final : public Core {
 
   std::shared_ptr<const GroupShape> shape_of(const uint32_t (&size)[3]) const;
   uint64_t index_of(const WorkGroup& group) const;
+  /// Number of compute units that a work-group may use: 2 in WGP mode.
+  uint32_t unit_span() const {
+    return device_.has_unit_pairs && (dispatch_.pgm_rsrc1 >> 29 & 1) != 0 ? 2 : 1;
+  }
   const Board::ComputeUnit& unit_of(const WorkGroup& group) const;
   /// Returns the size of a work-group, which may be smaller at the ends of the grid.
   uint32_t group_size(const WorkGroup& group, int dimension) const;
@@ -207,12 +228,15 @@ class Launch final : public Core {
   uint64_t number_ = 0;
   check::Allocations* allocations_ = nullptr;
   bool checks_bounds_ = false;
+  bool tracks_undefined_ = false;
   std::shared_ptr<LaunchRaces> races_;
+  LaunchRaces::Member* race_member_ = nullptr;
   std::unique_ptr<LaunchProfile> profile_;
   std::vector<uint16_t> units_;  // compute units in the mask; empty: all
   const int64_t begin_ns_;
   std::shared_ptr<const GroupShape> full_;  // shape of work-groups that are not at the ends of the grid
   std::shared_ptr<TranslatedCode> code_;
+  TranslatedCode::Usage* usage_ = nullptr;  // of code_
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
   Mutex mutex_;

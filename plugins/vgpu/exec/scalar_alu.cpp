@@ -238,6 +238,9 @@ constexpr Operation kOperations[] = {
     operation<kNonzero, ([](u32 a, u32 b) { return magnitude(a - b); })>(Op::s_absdiff_i32),
 
     operation<kStays, ([](u32 a, u32 b) { return a * b; })>(Op::s_mul_i32),
+    operation<kStays, ([](u64 a, u64 b) { return a + b; })>(Op::s_add_u64),
+    operation<kStays, ([](u64 a, u64 b) { return a - b; })>(Op::s_sub_u64),
+    operation<kStays, ([](u64 a, u64 b) { return a * b; })>(Op::s_mul_u64),
     operation<kStays, ([](u32 a, u32 b) { return a * b; })>(Op::s_mulk_i32, Immediate::kSigned),
     operation<kStays, ([](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); })>(Op::s_mul_hi_u32),
     operation<kStays, ([](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); })>(Op::s_mul_hi_i32),

@@ -222,6 +222,18 @@ void end_program(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op, wave);
 }
 
+constexpr uint16_t kBarrierOfGroup = 0xffff;
+constexpr Refusal kRefuseBarrier = "barriers other than that of the work-group are not supported";
+
+// SCC: no wave has signalled before.
+template <bool kReportsFirst>
+void signal_barrier(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  WorkGroup& group = *wave->group;
+  if constexpr (kReportsFirst) wave->scc = group.signalled == 0 ? 1 : 0;
+  group.signalled |= 1u << wave->id_in_group;
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 void barrier(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   wave->stop = Stop::kBarrier;
   RIGEL_LEAVE(op + 1, wave);
@@ -304,6 +316,23 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
     case Op::s_barrier:
       out.emit(barrier);
       return {};
+    case Op::s_barrier_wait:
+      if (instruction.simm16 != kBarrierOfGroup) return kRefuseBarrier;
+      out.emit(barrier);
+      return {};
+    case Op::s_barrier_signal:
+    case Op::s_barrier_signal_isfirst: {
+      constexpr uint16_t kOfGroup = isa::code::kZero + 65;  // the constant -1
+      if (instruction.src[0].code != kOfGroup) return kRefuseBarrier;
+      out.emit(instruction.op == Op::s_barrier_signal ? signal_barrier<false> : signal_barrier<true>);
+      return {};
+    }
+    case Op::s_barrier_init:
+    case Op::s_barrier_join:
+    case Op::s_barrier_leave:
+    case Op::s_wakeup_barrier:
+    case Op::s_get_barrier_state:
+      return kRefuseBarrier;
     default:
       return kNotMine;
   }

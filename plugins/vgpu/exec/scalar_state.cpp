@@ -24,6 +24,11 @@ bool register_exists(u32 id, const isa::Traits& traits) {
 // STATUS
 constexpr u32 kPrivileged = 1u << 5, kTrapEnable = 1u << 6, kHalted = 1u << 13;
 
+// Registers of Traits::has_split_status: numbers from kSplit on. Source: RDNA 4 ISA manual, and Linux's
+// cwsr_trap_handler_gfx12.asm.
+constexpr u32 kSplit = 64;
+constexpr u32 kSccShift = 9, kHaltedPrivately = 1u << 14;  // STATE_PRIV
+
 u32 read_register(u32 id, Wave* wave, uint64_t exec) {
   const u32* const scalars = wave->scalars();
   switch (id) {
@@ -64,8 +69,22 @@ u32 read_register(u32 id, Wave* wave, uint64_t exec) {
       return scalars[kFlatScratchSlot + 1];
     case hwreg::kShaderCycles:
       return static_cast<u32>(wave->core->shader_clock()) & 0xfffff;
+    case kSplit + hwreg::kStatus:
+      return read_register(hwreg::kStatus, wave, exec) & ~(kHalted | 1u);
+    case kSplit + hwreg::kStatePrivate:
+      return wave->scc << kSccShift | ((wave->status & kHalted) != 0 ? kHaltedPrivately : 0);
+    case kSplit + hwreg::kUserExceptions:
+      return wave->trap_status;
+    case kSplit + hwreg::kTrapControl:
+      return (wave->mode & kExceptionEnables) >> kExceptionEnableShift;
+    case kSplit + hwreg::kGprAlloc:
+      return read_register(hwreg::kGprAlloc, wave, exec) << 4;
+    case kSplit + hwreg::kShaderCycles:
+      return static_cast<u32>(wave->core->shader_clock());
+    case kSplit + hwreg::kShaderCyclesHi:
+      return static_cast<u32>(wave->core->shader_clock() >> 32);
     default:
-      return 0;  // IB_STS, XNACK_MASK: no operation is outstanding
+      return 0;  // IB_STS, XNACK_MASK and others: no operation is outstanding
   }
 }
 
@@ -97,6 +116,19 @@ void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
       half = (half & ~mask) | (value & mask);
       break;
     }
+    case kSplit + hwreg::kStatePrivate:
+      if ((wave->status & kPrivileged) == 0) break;
+      if ((mask >> kSccShift & 1) != 0) wave->scc = value >> kSccShift & 1;
+      if ((mask & kHaltedPrivately) != 0)
+        wave->status = (wave->status & ~kHalted) | ((value & kHaltedPrivately) != 0 ? kHalted : 0);
+      break;
+    case kSplit + hwreg::kUserExceptions:
+      wave->trap_status = (wave->trap_status & ~mask) | (value & mask);
+      break;
+    case kSplit + hwreg::kTrapControl:
+      put_register(hwreg::kMode, wave, value << kExceptionEnableShift,
+                   mask << kExceptionEnableShift & kExceptionEnables);
+      break;
     default:
       break;  // The others are read-only outside of trap handlers.
   }
@@ -109,11 +141,29 @@ void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+// Returns the number of a register of which gfx12 has another one under the same number.
+u32 split_register(u32 id) {
+  switch (id) {
+    case hwreg::kMode:
+    case hwreg::kLdsAlloc:
+    case hwreg::kHwId1:
+    case hwreg::kHwId2:
+    case hwreg::kFlatScratchLo:  // SCRATCH_BASE
+    case hwreg::kFlatScratchHi:
+      return id;
+    default:
+      return kSplit + id;
+  }
+}
+
 Refusal lower_register(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   auto [id, shift, mask] = isa::register_field(instruction);
   if (!register_exists(id, context.traits())) return "hardware register does not exist on this GPU";
   // XCC_ID has the number of FLAT_SCRATCH. All XCCs execute as one, number 0.
   if (id == hwreg::kXccId && context.traits().has_xcc_id) id = kReadsAsZero;
+  if (context.traits().has_split_status) id = split_register(id);
+  // MODE has further bits for the emulator, which do not exist on the chip.
+  if (id == hwreg::kMode) mask &= context.traits().mode_bits >> shift;
   if (instruction.op == Op::s_getreg_b32) {
     uint32_t dst = 0;
     if (!destination_offset(instruction.dst[0], context, dst)) return "destination is not a register";
@@ -138,7 +188,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   MicroOp& op = out.emit(set_register);
   op.src[0] = a.place.source;
   op.src[1].constant = shift;
-  op.src[2].constant = id == hwreg::kMode ? mask & context.traits().mode_bits >> shift : mask;
+  op.src[2].constant = mask;
   op.aux = id;
   if (id == hwreg::kMode) emit_change_variant(instruction, context, out);
   return {};
@@ -283,14 +333,15 @@ bool takes_traps(const Wave& wave, const Core::TrapHandler& handler) {
 }
 
 // Writes the TTMP registers and returns the handler's code. Offsets of the registers: dst: TTMP0 and TTMP1,
-// which receive `pc`; dst2: the one for STATUS; src[0].constant: the one for the address of the handler's
-// data. On hardware, amdkfd's first-level handler writes the last two for the program's handler. imm:
-// instructions since the start of the block. `flags`: bits of TTMP1 besides the address.
+// which receive `pc`; dst2: the one for STATUS, whose number is src[2].constant; src[0].constant: the one for
+// the address of the handler's data; src[1].constant: the first bit of the trap's number in TTMP1. On
+// hardware, amdkfd's first-level handler writes the last two for the program's handler. imm: instructions
+// since the start of the block. `flags`: bits of TTMP1 besides the address.
 const MicroOp* enter_trap_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec,
                                   const Core::TrapHandler& handler, u64 pc, u32 flags) {
   at<u32>(registers, op->dst) = static_cast<u32>(pc);
   at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | flags;
-  at<u32>(registers, op->dst2) = read_register(hwreg::kStatus, wave, exec);
+  at<u32>(registers, op->dst2) = read_register(static_cast<u32>(op->src[2].constant), wave, exec);
   at<u64>(registers, static_cast<u32>(op->src[0].constant)) = handler.data_va;
   wave->status |= kPrivileged;
   wave->budget -= static_cast<int64_t>(op->imm);
@@ -303,6 +354,8 @@ void place_trap_registers(MicroOp& op, const LoweringContext& context) {
   op.dst = scalar_offset(trap.first);
   op.dst2 = op.dst + trap.status * 4u;
   op.src[0].constant = op.dst + trap.data * 4u;
+  op.src[1].constant = trap.id_shift;
+  op.src[2].constant = context.traits().has_split_status ? kSplit + hwreg::kStatePrivate : hwreg::kStatus;
 }
 
 // s_trap. aux: trap number. Does nothing if STATUS.TRAP_EN is 0: the manuals of RDNA3 and later specify this,
@@ -320,7 +373,7 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   }
   const bool waits = wave->core->trap_taken(*wave, op->aux, pc_of(op), exec);
   const MicroOp* const next =
-      enter_trap_handler(op, wave, registers, exec, handler, pc_of(op), op->aux << 16);
+      enter_trap_handler(op, wave, registers, exec, handler, pc_of(op), op->aux << op->src[1].constant);
   if (waits) {
     wave->stop = Stop::kBudget;
     RIGEL_LEAVE(next, wave);
@@ -377,8 +430,17 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
     case Op::s_waitcnt_vmcnt:
     case Op::s_waitcnt_lgkmcnt:
     case Op::s_wait_idle:
+    case Op::s_wait_loadcnt:
+    case Op::s_wait_storecnt:
+    case Op::s_wait_dscnt:
+    case Op::s_wait_kmcnt:
+    case Op::s_wait_loadcnt_dscnt:
+    case Op::s_wait_storecnt_dscnt:
       if constexpr (kWaitsAreFences) out.emit(wait_for_accesses);
       return {};
+    case Op::s_wait_samplecnt:
+    case Op::s_wait_bvhcnt:
+    case Op::s_wait_expcnt:
     case Op::s_waitcnt_expcnt:
     case Op::s_waitcnt_depctr:
     case Op::s_wait_event:
@@ -399,6 +461,7 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       out.emit(invalidate_instructions);
       emit_change_variant(instruction, context, out);
       return {};
+    case Op::s_sleep_var:
     case Op::s_sleep:
       out.emit(sleep_wave);
       return {};

@@ -177,8 +177,12 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   key.checked = launch.is_checked();
   key.reports_accesses = key.checked && check::Findings::of_process().options().observes_accesses();
   key.counted = launch.profile() != nullptr;
-  key.tracks_undefined = key.checked && check::Findings::of_process().options().has(check::Tool::kInit);
-  if (key.tracks_undefined) key.compilation = Compilation::kNone;  // Compiled code does not apply rules.
+  // Compiled code reports only the accesses that the checks need.
+  if (key.counted && launch.profile()->counts_memory()) key.compilation = Compilation::kNone;
+  key.sampled = key.counted && launch.profile()->sample_interval() != 0;
+  if (key.sampled) key.compilation = Compilation::kNone;
+  key.tracks_undefined = launch.tracks_undefined();
+  if (key.tracks_undefined) key.start = {launch.initial_scalars(), launch.initial_rows()};
   return codes_.get(key, compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "");
 }
 
@@ -206,12 +210,19 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
   const check::Options* const checks = check_options();
   const bool is_selected = checks != nullptr && select_launch(*checks, *launch, bus_);
   if (is_selected && checks->observes_waves()) launch->set_checked();
-  if (dispatch.counts_events || LaunchProfile::is_wanted(dispatch, bus_)) launch->set_profiled();
+  if (const auto purpose = LaunchProfile::purpose_of(dispatch, bus_); purpose.is_any())
+    launch->set_profiled(purpose);
   const std::shared_ptr<TranslatedCode> code = code_for(*launch);
   if (is_selected && checks->has(check::Tool::kWaits) && code->begin_wait_check())
     check_waits(*code, *launch, bus_);
   launch->set_code(code);
   const MutexLock lock(mutex_);
+  if (is_selected && checks->has(check::Tool::kRaces)) {
+    // The launches on which the packet depends have completed, so nothing orders it after one that runs.
+    std::shared_ptr<LaunchRaces> running;
+    for (const LaunchPointer& other : live_) running = other->races() != nullptr ? other->races() : running;
+    launch->set_races(running);
+  }
   live_.push_back(launch);
   launch->set_done(std::move(done));
   return launch;
@@ -241,7 +252,9 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
 
 void Scheduler::begin(const LaunchPointer& launch) {
   const uint64_t size = launch->groups() * launch->waves_per_group();
-  const bool begin = inline_ && (size <= kInlineWaves || (size <= kFirstInlineWaves && workers_sleep()));
+  // Inline, a launch would end before the next one of another queue can start: no race would be found.
+  const bool begin = inline_ && launch->races() == nullptr &&
+                     (size <= kInlineWaves || (size <= kFirstInlineWaves && workers_sleep()));
   if (begin && run_inline(launch) == Inline::kAll) return;
   std::string shortage;
   {
@@ -358,6 +371,7 @@ Scheduler::GroupPointer Scheduler::take_parked(Launch& launch) {
 void Scheduler::finish(const LaunchPointer& launch) {
   {
     const MutexLock lock(mutex_);
+    launch->end_races();
     std::erase(live_, launch);
     std::erase(launches_, launch);
   }
@@ -524,7 +538,8 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
   bool has_memory = true;
   {
     const WaveMemory::Scope scope(executor.memory);
-    executor.memory.set_bounds(launch->bounds());
+    executor.memory.set_bounds(launch->bounds(),
+                               launch->tracks_undefined() ? launch->allocations() : nullptr);
     try {
       run_groups(executor, *group, time_slice, slice, run);
     } catch (const std::bad_alloc&) {
@@ -540,7 +555,11 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
   try {
     if (group->checker() != nullptr && group->checker()->has_findings())
       describe_findings(group->checker()->take_findings(), *launch, bus_);
-    if (launch->profile() != nullptr) launch->profile()->add(group->counters());
+    if (launch->profile() != nullptr) {
+      launch->profile()->add(group->counters());
+      if (group->sampler() != nullptr) launch->profile()->add(group->index(), *group->sampler());
+      if (group->checker() != nullptr) launch->profile()->add(group->checker()->take_memory_counts());
+    }
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }

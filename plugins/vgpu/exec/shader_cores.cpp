@@ -16,6 +16,7 @@ Device device_of(const Board& board) {
   device.target = board.target();
   device.compute_units = board.units_in_order();
   device.waves_per_compute_unit = board.shader.simd_per_cu * board.shader.max_waves_per_simd;
+  device.simds_per_compute_unit = board.shader.simd_per_cu;
   device.lds_bytes_per_compute_unit = board.shader.lds_kb * 1024;
   device.has_unit_pairs = board.driver().has_unit_pairs;
   device.tiling = {board.gb_addr_config, board.tiling.banks, board.tiling.ranks, board.tiling.modes,

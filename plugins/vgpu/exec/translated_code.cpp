@@ -14,11 +14,13 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/native/aside.hpp"
 #include "plugins/vgpu/exec/native/perf_map.hpp"
+#include "plugins/vgpu/exec/profile/group_sampler.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/effects.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec {
@@ -63,6 +65,12 @@ void yield(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
 
 void count_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   wave->group->counters->count(op->aux, static_cast<unsigned>(__builtin_popcountll(exec)));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void sample_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  GroupSampler& sampler = *wave->group->counters->sampler;
+  if (sampler.step(wave->id_in_group)) sampler.take(*wave, pc_of(op), exec);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -245,6 +253,7 @@ struct TranslatedCode::Translation final : Emitter {
     end = std::max(end, offset + instruction.bytes);
     if (key.traced) emit(trace_instruction);
     if (key.checked) emit_note_site(instruction, *this);
+    if (key.sampled) emit(sample_instruction);
     if (key.counted) emit(count_instruction).aux = places_of_counters.add(block.pc + offset);
     const size_t before = emitted.size();
     context.pc = block.pc + offset;
@@ -430,7 +439,8 @@ const MicroOp* TranslatedCode::find_best(uint64_t pc, uint32_t variant) {
 const MicroOp* TranslatedCode::find_function(uint64_t pc, uint32_t variant) {
   const Block& block = block_at(pc, variant);
   if (const MicroOp* const compiled = block.compiled.load(std::memory_order_acquire)) return compiled;
-  const bool is_no_function = key_.compilation == Compilation::kNone || key_.traced || pc == key_.entry_va;
+  const bool is_no_function =
+      key_.compilation == Compilation::kNone || key_.traced || key_.tracks_undefined || pc == key_.entry_va;
   if (is_no_function || is_missing(block.ops)) return block.ops;
   if (!block.is_called.exchange(true, std::memory_order_relaxed)) add_function(block);
   return block.ops;
@@ -448,10 +458,13 @@ void TranslatedCode::add_function(const Block& block) {
   has_new_functions_.store(true, std::memory_order_relaxed);
 }
 
-const MicroOp* TranslatedCode::compiled_entry(uint64_t pc, uint32_t variant) {
+const MicroOp* TranslatedCode::compiled_entry(uint64_t pc, uint32_t variant, const GroupShape& shape) {
   const MutexLock lock(mutex_);
-  const auto entry = compiled_entries_.find({pc, variant});
-  return entry == compiled_entries_.end() ? nullptr : entry->second;
+  const auto entries = compiled_entries_.find({pc, variant});
+  if (entries == compiled_entries_.end()) return nullptr;
+  const auto entry = std::ranges::find_if(
+      entries->second, [&](const CompiledEntry& each) { return each.compiled->covers(shape); });
+  return entry == entries->second.end() ? nullptr : entry->op;
 }
 
 const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
@@ -468,8 +481,9 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
     bus_.report(Severity::kWarning, {}, describe_missing_register(*translation));
   }
   const Block* const block = &translation->block;
-  const auto entry = compiled_entries_.find({pc, variant});
-  if (entry != compiled_entries_.end()) block->compiled.store(entry->second, std::memory_order_release);
+  const auto entries = compiled_entries_.find({pc, variant});
+  if (entries != compiled_entries_.end())
+    block->compiled.store(entries->second.front().op, std::memory_order_release);
   bytes_.fetch_add(translation->bytes(), std::memory_order_relaxed);
   translations_.push_back(std::move(translation));
   blocks_.emplace(BlockKey{pc, variant}, block);
@@ -485,19 +499,53 @@ void TranslatedCode::ensure_surveyed() {
   is_surveyed_ = true;
 }
 
-void TranslatedCode::prepare(uint32_t variant) {
+TranslatedCode::Usage& TranslatedCode::usage(uint32_t variant,
+                                             const std::shared_ptr<const GroupShape>& shape) {
+  const MutexLock lock(mutex_);
+  Usage& usage = usages_[{variant, shape->key}];
+  if (usage.shape == nullptr) {
+    usage.variant = variant;
+    usage.shape = shape;
+  }
+  return usage;
+}
+
+std::optional<TranslatedCode::Target> TranslatedCode::missing_form(const Usage& usage) {
+  constexpr uint32_t kGeneral = kForms - 1;
+  Target missing{{key_.entry_va, usage.variant}, nullptr, kGeneral};
+  for (uint32_t form = 0; usage.shape->waves_are_alike && form < kGeneral; ++form) {
+    const Target& claimed = claimed_[form];
+    if (claimed.pc == 0) {
+      missing.shape = usage.shape;
+      missing.form = form;
+      break;
+    }
+    if (claimed.variant == usage.variant && claimed.shape->covers(*usage.shape)) return std::nullopt;
+  }
+  if (missing.form == kGeneral && claimed_[kGeneral].pc != 0) return std::nullopt;
+  return missing;
+}
+
+std::optional<TranslatedCode::Target> TranslatedCode::claim(const Usage& usage) {
+  const std::optional<Target> missing = missing_form(usage);
+  if (missing) claimed_[missing->form] = *missing;
+  return missing;
+}
+
+void TranslatedCode::prepare(Usage& usage) {
   if (key_.compilation == Compilation::kNone || key_.traced) return;
-  if (prepared_last_.load(std::memory_order_acquire) == variant) return;
+  if (usage.is_prepared.load(std::memory_order_acquire)) return;
   const MutexLock supply_lock(supplying_);
+  if (usage.is_prepared.load(std::memory_order_relaxed)) return;
+  std::optional<Target> target;
   {
     const TranslationScope scope(bus_);
     const MutexLock lock(mutex_);
     ensure_surveyed();
-    if (std::find(prepared_.begin(), prepared_.end(), variant) != prepared_.end()) return;
-    prepared_.push_back(variant);
+    target = missing_form(usage);
   }
-  supply({key_.entry_va, variant});
-  prepared_last_.store(variant, std::memory_order_release);
+  if (target) supply(*target);
+  usage.is_prepared.store(true, std::memory_order_release);
 }
 
 void TranslatedCode::supply() {
@@ -508,20 +556,21 @@ void TranslatedCode::supply() {
     targets.swap(new_functions_);
     has_new_functions_.store(false, std::memory_order_relaxed);
   }
-  for (const BlockKey& target : targets) supply(target);
+  for (const BlockKey& target : targets) supply(Target{target});
 }
 
-void TranslatedCode::supply(const BlockKey& target) {
+void TranslatedCode::supply(const Target& target) {
   const bool beforehand = key_.compilation == Compilation::kBeforehand;
   const bool is_kernel = target.pc == key_.entry_va;
+  const auto is_claimed = [&]() RIGEL_REQUIRES(mutex_) { return is_kernel && claimed_[target.form].pc != 0; };
   if (!beforehand) {
     // Planning takes time, so it is skipped if the disk cache does not have the code.
     std::string name;
     {
       const TranslationScope scope(bus_);
       const MutexLock lock(mutex_);
-      if (is_kernel && is_planned_) return;
-      name = compiler::cache_name(request(target.pc, target.variant));
+      if (is_claimed()) return;
+      name = compiler::cache_name(request(target));
     }
     if (!compiler::is_cached(name)) return;
   }
@@ -529,9 +578,9 @@ void TranslatedCode::supply(const BlockKey& target) {
   {
     const TranslationScope scope(bus_);
     const MutexLock lock(mutex_);
-    if (is_kernel && is_planned_) return;
-    if (beforehand && is_kernel) is_planned_ = true;
-    auto plan_or_reason = plan(target.pc, target.variant);
+    if (is_claimed()) return;
+    if (beforehand && is_kernel) claimed_[target.form] = target;
+    auto plan_or_reason = plan(target);
     if (!plan_or_reason) {
       if (beforehand) note_failure(target.pc, std::move(plan_or_reason.error()));
       return;
@@ -546,8 +595,9 @@ void TranslatedCode::supply(const BlockKey& target) {
     if (beforehand) note_failure(target.pc, std::move(result.error));
     return;
   }
-  if (is_kernel) is_planned_ = true;
-  std::erase(functions_, target);
+  if (!beforehand && is_claimed()) return;  // It has become hot meanwhile.
+  if (is_kernel) claimed_[target.form] = target;
+  std::erase(functions_, static_cast<const BlockKey&>(target));
   has_functions_.store(!functions_.empty(), std::memory_order_relaxed);
   publish(planned, std::move(result));
   log_compiled(*planned);
@@ -581,12 +631,12 @@ void TranslatedCode::note_failure(uint64_t pc, std::string why) {
   if (pc == key_.entry_va) why_not_compiled_ = std::move(why);
 }
 
-bool TranslatedCode::is_to_be_compiled() {
+bool TranslatedCode::is_to_be_compiled(const Usage& usage) {
   const MutexLock lock(mutex_);
-  return !key_.traced && (!is_planned_ || !functions_.empty());
+  return !key_.traced && (missing_form(usage) || !functions_.empty());
 }
 
-void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
+void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, const Usage& usage) {
   if (const std::string why = compiler::why_no_compiler(); !why.empty()) {
     static std::atomic<bool> has_warned{false};
     if (!has_warned.exchange(true))
@@ -596,13 +646,12 @@ void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, 
   {
     const MutexLock lock(code->mutex_);
     if (code->key_.traced) return;
-    std::vector<BlockKey> targets = std::exchange(code->functions_, {});
+    std::vector<Target> targets;
+    if (const auto form = code->claim(usage)) targets.push_back(*form);
+    for (const BlockKey& function : std::exchange(code->functions_, {})) targets.push_back({function});
     code->has_functions_.store(false, std::memory_order_relaxed);
-    if (!std::exchange(code->is_planned_, true)) {
-      targets.insert(targets.begin(), {code->key_.entry_va, variant});
-    }
-    for (const BlockKey& target : targets) {
-      auto planned = code->plan(target.pc, target.variant);
+    for (const Target& target : targets) {
+      auto planned = code->plan(target);
       if (planned) {
         all.push_back(std::move(*planned));
         code->underway_.fetch_add(1, std::memory_order_relaxed);
@@ -613,7 +662,7 @@ void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, 
   }
   for (const std::shared_ptr<Compiled>& planned : all) {
     // The device may be destroyed before the job ends, so the job must not use it.
-    const bool begun = compiler::do_aside([code, planned] {
+    const bool begun = compiler::do_aside(planned->plan->graph.nodes.size(), [code, planned] {
       compiler::Compiled result = compiler::compile(*planned->plan, planned->request, planned->images);
       const MutexLock lock(code->mutex_);
       code->publish(planned, std::move(result));
@@ -642,46 +691,50 @@ void TranslatedCode::publish(std::shared_ptr<Compiled> planned, compiler::Compil
   planned->memory = std::move(result.memory);
   planned->cache_use = result.cache_use;
   for (const compiler::Plan::WayIn& way_in : planned->plan->ways_in) {
+    if (key_.tracks_undefined) break;  // The registers of interpreted waves may be undefined.
     const BlockKey key{way_in.pc, way_in.variant};
-    const MicroOp* const op = compiled_entries_.try_emplace(key, planned->entry + way_in.entry).first->second;
+    auto& entries = compiled_entries_[key];
+    entries.push_back({planned.get(), planned->entry + way_in.entry});
     const auto block = blocks_.find(key);
-    if (block != blocks_.end()) block->second->compiled.store(op, std::memory_order_release);
+    // Forms differ in loop headers only: after calls nothing is known about shapes.
+    if (block != blocks_.end()) block->second->compiled.store(entries.front().op, std::memory_order_release);
   }
-  if (!is_function) compiled_.store(planned.get(), std::memory_order_release);
+  if (!is_function) forms_[planned->form].store(planned.get(), std::memory_order_release);
   all_compiled_.push_back(std::move(planned));
   has_compiled_.store(true, std::memory_order_release);
 }
 
-compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
+compiler::Request TranslatedCode::request(const Target& target) {
   compiler::Request request;
   request.target = key_.target;
   request.layout = key_.layout;
   request.level = key_.level;
-  request.variant = variant;
+  request.variant = target.variant;
   request.as_large = key_.as_large;
   request.is_counted = key_.counted;
   request.checked = key_.checked;
   request.reports_accesses = key_.reports_accesses;
-  request.entry_va = pc;
-  request.is_function = pc != key_.entry_va;
+  request.tracks_undefined = key_.tracks_undefined;
+  request.start = key_.start;
+  request.entry_va = target.pc;
+  request.is_function = target.pc != key_.entry_va;
   if (may_yield_) request.yields = key_.yields;
   request.read = [snapshot = std::make_shared<CodeSnapshot>(bus_)](uint64_t va, std::span<std::byte> to) {
     return snapshot->read(va, to);
   };
-  if (!request.is_function) request.shape = shape_;
+  request.shape = target.shape;
   return request;
 }
 
-tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedCode::plan(uint64_t pc,
-                                                                                          uint32_t variant) {
-  compiler::Request request = this->request(pc, variant);
+tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedCode::plan(
+    const Target& target) {
+  compiler::Request request = this->request(target);
   request.cache_name = compiler::cache_name(request);
   auto plan = compiler::make_plan(request);
   if (!plan) return tl::unexpected(std::move(plan.error()));
   auto result = std::make_shared<Compiled>();
-  result->variant = variant;
+  result->form = target.form;
   result->entry = (*plan)->entries.data();
-  result->shape = request.shape;
   if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
     result->expected = result->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
@@ -702,19 +755,13 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
   return result;
 }
 
-void TranslatedCode::expect(std::shared_ptr<const GroupShape> shape) {
-  if (compiled_.load(std::memory_order_acquire) != nullptr) return;
-  const MutexLock lock(mutex_);
-  if (compiled_.load(std::memory_order_relaxed) == nullptr) shape_ = std::move(shape);
-}
-
 std::string TranslatedCode::why_not_compiled() {
   const MutexLock lock(mutex_);
   return why_not_compiled_;
 }
 
 compiler::CacheUse TranslatedCode::cache_use() {
-  const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
+  const Compiled* const compiled = first_form();
   return compiled == nullptr ? compiler::CacheUse::kNone : compiled->cache_use;
 }
 
@@ -747,7 +794,6 @@ void TranslatedCode::find_yields(uint64_t pc) {
 }
 
 TranslatedCode::Survey TranslatedCode::survey() const {
-  using isa::Op;
   constexpr uint32_t kMaxSurveyed = 1 << 18;  // instructions
   uint32_t surveyed = 0;
   Survey found;
@@ -768,45 +814,14 @@ TranslatedCode::Survey TranslatedCode::survey() const {
       std::memcpy(words, fetcher.at(offset), available);
       isa::Instruction instruction;
       if (isa::decode(key_.target, words, available / 4, instruction) != isa::DecodeStatus::kOk) break;
-      const auto branches = [&] {
+      found.has_barrier |= isa::waits_at_barrier(instruction.op);
+      const isa::Flow flow = isa::implicit_effects(instruction.op).flow;
+      found.calls |= flow == isa::Flow::kCall || flow == isa::Flow::kJump;
+      ends = flow == isa::Flow::kBranch || flow == isa::Flow::kEnd || flow == isa::Flow::kJump;
+      if (isa::tables::shapes()[isa::tables::rows()[instruction.row].shape].has(isa::tables::flag::kBranch)) {
         const int64_t target =
             static_cast<int64_t>(offset) + 4 + int64_t{static_cast<int16_t>(instruction.simm16)} * 4;
         if (target >= 0) starts.push_back(static_cast<uint64_t>(target));
-      };
-      switch (instruction.op) {
-        case Op::s_barrier:
-          found.has_barrier = true;
-          break;
-        case Op::s_branch:
-          branches();
-          ends = true;
-          break;
-        case Op::s_cbranch_scc0:
-        case Op::s_cbranch_scc1:
-        case Op::s_cbranch_vccz:
-        case Op::s_cbranch_vccnz:
-        case Op::s_cbranch_execz:
-        case Op::s_cbranch_execnz:
-        case Op::s_cbranch_i_fork:
-        case Op::s_subvector_loop_begin:
-          branches();
-          break;
-        case Op::s_call_b64:
-          branches();
-          found.calls = true;
-          break;
-        case Op::s_swappc_b64:
-          found.calls = true;
-          break;
-        case Op::s_endpgm:
-        case Op::s_rfe_b64:
-          ends = true;
-          break;
-        case Op::s_setpc_b64:
-          found.calls = ends = true;
-          break;
-        default:
-          break;
       }
       offset += instruction.bytes;
     }
@@ -887,7 +902,8 @@ void go_on_compiled(Wave& wave) {
   const Block& block = block_of(wave.op);
   const bool is_interpreted = block.ops != nullptr;
   if (!is_interpreted || !block.code->has_compiled()) return;
-  const MicroOp* const compiled = block.code->compiled_entry(pc_of(wave.op), variant_of(wave));
+  const MicroOp* const compiled =
+      block.code->compiled_entry(pc_of(wave.op), variant_of(wave), *wave.group->usual_shape);
   if (compiled != nullptr) wave.op = compiled;
 }
 

@@ -18,10 +18,13 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -56,8 +59,11 @@ struct CodeKey {
   bool reports_accesses = false;
   /// Each instruction applies its InitRule (exec/check/init_rule.hpp).
   bool tracks_undefined = false;
+  analysis::StartRegisters start = {};  ///< Only if tracks_undefined
   /// Each instruction is counted in WorkGroup::counters.
   bool counted = false;
+  /// The sampler of WorkGroup::counters counts each instruction.
+  bool sampled = false;
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };
@@ -80,10 +86,22 @@ class TranslatedCode {
   /// As find_best(), for a function call. Registers the function to be compiled.
   const MicroOp* find_function(uint64_t pc, uint32_t variant);
   /// Returns compiled code for an interpreted wave at `pc` (loop header, return address, function), or null.
-  const MicroOp* compiled_entry(uint64_t pc, uint32_t variant);
+  /// `shape`: of its launch's full work-groups.
+  const MicroOp* compiled_entry(uint64_t pc, uint32_t variant, const GroupShape& shape);
 
   /// Whether a find function has returned `op` because there is no memory to translate the code.
   bool is_missing(const MicroOp* op) const { return op == &no_memory_op_; }
+
+  /// How waves of a launch start. Compiled code assumes it: a kernel is compiled once for each usage that is
+  /// hot, up to kForms times.
+  struct Usage {
+    uint32_t variant = 0;
+    std::shared_ptr<const GroupShape> shape;  ///< Of full work-groups
+    std::atomic<uint64_t> executed{0};        ///< Instructions of waves
+    std::atomic<bool> is_prepared{false};
+  };
+  /// Returns the usage, which lives as long as the code. Threads: any.
+  Usage& usage(uint32_t variant, const std::shared_ptr<const GroupShape>& shape);
 
   struct StartPoint {
     const MicroOp* op = nullptr;
@@ -92,24 +110,17 @@ class TranslatedCode {
   };
   /// Returns the start for waves of a work-group of this shape, compiled if possible. `has_common_scalars`:
   /// all waves have the same initial SGPRs.
-  StartPoint begin(uint32_t variant, const GroupShape& shape, bool has_common_scalars) {
-    const Compiled* compiled = compiled_.load(std::memory_order_acquire);
-    if (compiled == nullptr || compiled->variant != variant) {
-      const MicroOp* const interpreted = find(key_.entry_va, variant);
-      compiled =
-          compiled_.load(std::memory_order_acquire);  // Another thread may have published it meanwhile.
-      if (compiled == nullptr || compiled->variant != variant) return {interpreted};
-    }
-    if (has_common_scalars && compiled->expected != nullptr && compiled->shape->key == shape.key)
-      return {compiled->expected, true};
-    return {compiled->entry};
+  StartPoint begin(const Usage& usage, const GroupShape& shape, bool has_common_scalars) {
+    const Compiled* form = find_form(usage.variant, shape);
+    if (form != nullptr && form->expected != nullptr && has_common_scalars) return {form->expected, true};
+    // Smaller work-groups, at the ends of the grid, may have some full waves.
+    if (form == nullptr && &shape != usage.shape.get()) form = find_form(usage.variant, *usage.shape);
+    return {form != nullptr ? form->entry : find(key_.entry_va, usage.variant)};
   }
-  /// Sets the shape of most work-groups. Compiled code has a fast entry point for it. Call before begin().
-  void expect(std::shared_ptr<const GroupShape> shape);
-  /// Provides compiled code for `variant` before waves start: compiles the kernel with
+  /// Provides compiled code for the usage before waves start: compiles the kernel with
   /// Compilation::kBeforehand, otherwise loads it if it is cached on disk. Waits for compiler and files: call
   /// outside of translation scopes. Threads: any.
-  void prepare(uint32_t variant);
+  void prepare(Usage& usage);
   /// As prepare(), for functions that waves have called for the first time.
   void supply();
   bool has_to_supply() const { return has_new_functions_.load(std::memory_order_relaxed); }
@@ -117,23 +128,26 @@ class TranslatedCode {
   bool waits_for_supply() const { return key_.compilation == Compilation::kBeforehand && has_to_supply(); }
   /// Wave instructions after which a kernel is hot. Interpreting them takes as long as compiling the kernel.
   static constexpr uint64_t kHot = 1'000'000;
-  /// Counts executed instructions. Returns true if compile_aside() is due: the kernel has just become hot, or
-  /// a hot kernel has called a function for the first time. Threads: any.
-  bool becomes_hot(uint64_t instructions) {
+  /// Counts executed instructions. Returns true if compile_aside() is due: the kernel has just become hot in
+  /// this usage, or a hot kernel has called a function for the first time. Threads: any.
+  bool becomes_hot(Usage& usage, uint64_t instructions) {
     if (key_.compilation != Compilation::kWhenHot) return false;
-    const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
+    const uint64_t before = usage.executed.fetch_add(instructions, std::memory_order_relaxed);
     return before + instructions >= kHot && (before < kHot || has_functions_.load(std::memory_order_relaxed));
   }
-  /// Compiles the kernel, and the functions that it has called, on another thread. After that, waves enter
-  /// compiled code at their start, at calls and at returns. A wave whose time slice ends at a loop header
-  /// enters it there (go_on_compiled()). Call inside a translation scope.
-  static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
-  bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
+  /// Compiles the kernel for the usage, and the functions that it has called, on another thread. After that,
+  /// waves enter compiled code at their start, at calls and at returns. A wave whose time slice ends at a
+  /// loop header enters it there (go_on_compiled()). Call inside a translation scope.
+  static void compile_aside(const std::shared_ptr<TranslatedCode>& code, const Usage& usage);
+  bool is_compiled() const { return first_form() != nullptr; }
+  /// Maximum number of compiled forms of the kernel. The last one assumes no shape. It has the variant of the
+  /// usage that needs it first. Usages of other variants that need it are interpreted.
+  static constexpr uint32_t kForms = 8;
   /// Whether the kernel or a function that it calls is compiled.
   bool has_compiled() const { return has_compiled_.load(std::memory_order_acquire); }
   bool is_being_compiled() const { return underway_.load(std::memory_order_acquire) != 0; }
   /// Whether compile_aside() would compile anything.
-  bool is_to_be_compiled();
+  bool is_to_be_compiled(const Usage& usage);
   /// Returns why the kernel is not compiled. Empty if it is, or if compiling it has not been tried.
   std::string why_not_compiled();
   /// Returns how the kernel's compiled code and the cache on disk are related.
@@ -164,9 +178,14 @@ class TranslatedCode {
  private:
   struct Translation;
   struct BlockKey {
-    uint64_t pc;
-    uint32_t variant;
+    uint64_t pc = 0;
+    uint32_t variant = 0;
     bool operator==(const BlockKey&) const = default;
+  };
+  /// What a compiler compiles: the form of the kernel, or a function.
+  struct Target : BlockKey {
+    std::shared_ptr<const GroupShape> shape{};  ///< Null: no shape is assumed
+    uint32_t form = 0;
   };
   struct Hash {
     size_t operator()(const BlockKey& key) const { return hash(key.pc, key.variant); }
@@ -180,12 +199,30 @@ class TranslatedCode {
   void add_function(const Block& block);
   /// At the first call, sets may_yield_ from survey().
   void ensure_surveyed() RIGEL_REQUIRES(mutex_);
-  // Compiles or loads the kernel or function at target.pc. Call outside of translation scopes.
-  void supply(const BlockKey& target) RIGEL_REQUIRES(supplying_);
-  compiler::Request request(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
+  const Compiled* first_form() const {
+    for (const auto& form : forms_) {
+      if (const Compiled* const compiled = form.load(std::memory_order_acquire)) return compiled;
+    }
+    return nullptr;
+  }
+  // Returns the form in which full waves of the shape can start, or null.
+  const Compiled* find_form(uint32_t variant, const GroupShape& shape) const {
+    for (const auto& form : forms_) {
+      const Compiled* const compiled = form.load(std::memory_order_acquire);
+      if (compiled == nullptr || compiled->request.variant != variant) continue;
+      if (compiled->covers(shape)) return compiled;
+    }
+    return nullptr;
+  }
+  // Returns the form to compile for the usage. Returns nothing if a form that the usage can run exists or is
+  // being compiled, or if no form is left. claim() also reserves it.
+  std::optional<Target> missing_form(const Usage& usage) RIGEL_REQUIRES(mutex_);
+  std::optional<Target> claim(const Usage& usage) RIGEL_REQUIRES(mutex_);
+  // Compiles or loads the kernel or function. Call outside of translation scopes.
+  void supply(const Target& target) RIGEL_REQUIRES(supplying_);
+  compiler::Request request(const Target& target) RIGEL_REQUIRES(mutex_);
   // Returns the input of a compiler, or why the code cannot be compiled.
-  tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint64_t pc, uint32_t variant)
-      RIGEL_REQUIRES(mutex_);
+  tl::expected<std::shared_ptr<Compiled>, std::string> plan(const Target& target) RIGEL_REQUIRES(mutex_);
   // Makes the compiler's result available to waves.
   void publish(std::shared_ptr<Compiled> planned, compiler::Compiled result) RIGEL_REQUIRES(mutex_);
   void note_failure(uint64_t pc, std::string why) RIGEL_REQUIRES(mutex_);
@@ -231,36 +268,38 @@ class TranslatedCode {
   std::atomic<TranslatedCode*> successor_{nullptr};
   std::atomic<bool> warned_of_exceptions_{false};
   struct Compiled {
-    uint32_t variant = 0;
+    uint32_t form = 0;
     const MicroOp* entry = nullptr;
-    /// Shape of the work-groups whose waves start at `expected`, if that is not null.
-    std::shared_ptr<const GroupShape> shape;
-    const MicroOp* expected = nullptr;
+    const MicroOp* expected = nullptr;  ///< Start of full waves, or null
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
     std::vector<compiler::Image> images;  ///< The GPU code from which it was compiled
     compiler::CacheUse cache_use = compiler::CacheUse::kNone;
     std::shared_ptr<std::byte> memory;  ///< The machine code
+
+    bool covers(const GroupShape& shape) const {
+      return request.shape == nullptr || request.shape->covers(shape);
+    }
   };
-  std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
+  std::map<std::pair<uint32_t, GroupShape::Key>, Usage> usages_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Compiled>> all_compiled_ RIGEL_GUARDED_BY(mutex_);  // the kernel and functions
   std::vector<std::weak_ptr<Compiled>> planned_ RIGEL_GUARDED_BY(mutex_);  // also compilations in progress
-  std::unordered_map<BlockKey, const MicroOp*, Hash> compiled_entries_ RIGEL_GUARDED_BY(mutex_);
-  bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;              // Compiling the kernel has started.
+  struct CompiledEntry {
+    const Compiled* compiled = nullptr;
+    const MicroOp* op = nullptr;
+  };
+  std::unordered_map<BlockKey, std::vector<CompiledEntry>, Hash> compiled_entries_ RIGEL_GUARDED_BY(mutex_);
+  std::array<Target, kForms> claimed_ RIGEL_GUARDED_BY(mutex_);   // `pc` is 0: the form is free.
   std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);      // called, not yet given to the compiler
   std::vector<BlockKey> new_functions_ RIGEL_GUARDED_BY(mutex_);  // called since the last supply()
-  std::vector<uint32_t> prepared_ RIGEL_GUARDED_BY(mutex_);       // variants of prepare()
   std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
-  std::atomic<const Compiled*> compiled_{nullptr};  // the kernel
-  std::atomic<bool> has_compiled_{false};           // the kernel or a function
-  std::atomic<uint32_t> underway_{0};               // compilations in progress
-  std::atomic<bool> has_functions_{false};          // functions_ is not empty
-  std::atomic<bool> has_new_functions_{false};      // new_functions_ is not empty
-  static constexpr uint32_t kNoVariant = ~0u;
-  std::atomic<uint32_t> prepared_last_{kNoVariant};
+  std::array<std::atomic<const Compiled*>, kForms> forms_{};  // of the kernel
+  std::atomic<bool> has_compiled_{false};                     // the kernel or a function
+  std::atomic<uint32_t> underway_{0};                         // compilations in progress
+  std::atomic<bool> has_functions_{false};                    // functions_ is not empty
+  std::atomic<bool> has_new_functions_{false};                // new_functions_ is not empty
   std::atomic<size_t> bytes_{0};
   std::atomic<bool> has_checked_waits_{false};
-  std::atomic<uint64_t> executed_{0};  // instructions of waves
 };
 
 /// Moves a wave after a time slice from the interpreter to compiled code, if that has an entry point there.

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "plugins/vgpu/exec/test_wave.hpp"
 
@@ -45,7 +47,7 @@ TEST(TranslatedCode, ReplacesMissingVgprs) {
     }
     EXPECT_EQ(t.s64(106), 0u) << "what else the instruction writes is ignored as well";
     const auto warnings = t.bus.warnings();
-    ASSERT_EQ(warnings.size(), 1u) << "said once";
+    ASSERT_EQ(warnings.size(), 1u) << "it is reported once";
     EXPECT_NE(warnings[0].find("the kernel has 8 VGPRs and 106 SGPRs"), std::string::npos) << warnings[0];
     EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
   }
@@ -66,8 +68,16 @@ class HotCode : public ::testing::Test {
     code_ = std::make_shared<TranslatedCode>(key, bus_);
   }
 
+  using Size = std::array<uint32_t, 3>;
+  static std::shared_ptr<const GroupShape> shape(const Size& size) {
+    return std::make_shared<const GroupShape>(
+        GroupShape::Key{.size = {size[0], size[1], size[2]}, .wave_size = 64, .id_rows = 2});
+  }
+  TranslatedCode::Usage& usage() { return code_->usage(0, one_wave_); }
+
   vgpu::testing::FakeBus bus_;
   const vgpu::testing::Buffer memory_ = bus_.allocate(4096);
+  const std::shared_ptr<const GroupShape> one_wave_ = shape({64, 1, 1});
   std::shared_ptr<TranslatedCode> code_;
 };
 
@@ -78,27 +88,72 @@ TEST_F(HotCode, HasEntryAfterCall) {
   CodeKey key = code_->key();
   key.compilation = Compilation::kBeforehand;
   TranslatedCode code(key, bus_);
-  EXPECT_EQ(code.compiled_entry(memory_.va + 4, 0), nullptr) << "nothing is compiled";
-  code.prepare(0);
+  EXPECT_EQ(code.compiled_entry(memory_.va + 4, 0, *one_wave_), nullptr) << "nothing is compiled";
+  code.prepare(code.usage(0, one_wave_));
   ASSERT_EQ(code.why_not_compiled(), "");
-  EXPECT_NE(code.compiled_entry(memory_.va + 4, 0), nullptr);
-  EXPECT_EQ(code.compiled_entry(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
-  EXPECT_EQ(code.compiled_entry(memory_.va, 0), nullptr);
-  EXPECT_EQ(code.compiled_entry(memory_.va + 8, 0), nullptr);
+  EXPECT_NE(code.compiled_entry(memory_.va + 4, 0, *one_wave_), nullptr);
+  EXPECT_EQ(code.compiled_entry(memory_.va + 4, 1, *one_wave_), nullptr) << "it rounds otherwise";
+  EXPECT_EQ(code.compiled_entry(memory_.va, 0, *one_wave_), nullptr);
+  EXPECT_EQ(code.compiled_entry(memory_.va + 8, 0, *one_wave_), nullptr);
 }
 
-TEST_F(HotCode, FastEntryRequiresEqualGroupShape) {
-  const GroupShape::Key shape{.size = {64, 1, 1}, .wave_size = 64, .id_rows = 1, .packed_ids = false};
+TEST_F(HotCode, FastEntryRequiresEqualStartsOfWaves) {
   CodeKey key = code_->key();
   key.compilation = Compilation::kBeforehand;
   TranslatedCode code(key, bus_);
-  code.expect(std::make_shared<const GroupShape>(shape));
-  code.prepare(0);
+  TranslatedCode::Usage& usage = code.usage(0, shape({128, 1, 1}));
+  code.prepare(usage);
   ASSERT_EQ(code.why_not_compiled(), "");
-  EXPECT_TRUE(code.begin(0, GroupShape(shape), true).fills_registers);
-  GroupShape::Key other = shape;
-  other.size[0] = 128;
-  EXPECT_FALSE(code.begin(0, GroupShape(other), true).fills_registers);
+  const auto is_fast = [&](const Size& size) {
+    return code.begin(usage, *shape(size), true).fills_registers;
+  };
+  EXPECT_TRUE(is_fast({128, 1, 1}));
+  EXPECT_TRUE(is_fast({1024, 1, 1})) << "its waves start alike";
+  EXPECT_FALSE(is_fast({16, 16, 1}));
+  EXPECT_FALSE(code.begin(usage, *usage.shape, false).fills_registers);
+}
+
+TEST_F(HotCode, CompilesFormForEachShape) {
+  CodeKey key = code_->key();
+  key.compilation = Compilation::kBeforehand;
+  TranslatedCode code(key, bus_);
+  const Size sizes[] = {{64, 1, 1}, {32, 2, 1}, {16, 4, 1}, {8, 8, 1}, {4, 16, 1}};
+  std::set<const MicroOp*> starts;
+  for (const Size& size : sizes) {
+    TranslatedCode::Usage& usage = code.usage(0, shape(size));
+    code.prepare(usage);
+    const TranslatedCode::StartPoint start = code.begin(usage, *usage.shape, true);
+    EXPECT_TRUE(start.fills_registers) << size[0];
+    EXPECT_TRUE(starts.insert(start.op).second) << size[0];
+  }
+  for (const Size& size : sizes)
+    EXPECT_TRUE(starts.contains(code.begin(code.usage(0, shape(size)), *shape(size), true).op));
+}
+
+TEST_F(HotCode, RunsFormWithoutShapeAfterManyShapes) {
+  CodeKey key = code_->key();
+  key.compilation = Compilation::kBeforehand;
+  TranslatedCode code(key, bus_);
+  uint32_t fast = 0;
+  for (uint32_t width = 64; width >= 4; width /= 2) {
+    for (const uint32_t waves : {1u, 2u}) {
+      TranslatedCode::Usage& usage = code.usage(0, shape({width, waves * 64 / width, 1}));
+      code.prepare(usage);
+      const TranslatedCode::StartPoint start = code.begin(usage, *usage.shape, true);
+      EXPECT_NE(start.op, code.find(memory_.va, 0)) << "compiled, " << width << ", " << waves;
+      fast += start.fills_registers;
+    }
+  }
+  EXPECT_EQ(fast, TranslatedCode::kForms - 1);
+}
+
+TEST_F(HotCode, CountsEachShapeAlone) {
+  TranslatedCode::Usage& first = code_->usage(0, shape({64, 1, 1}));
+  TranslatedCode::Usage& second = code_->usage(0, shape({8, 8, 1}));
+  EXPECT_EQ(&second, &code_->usage(0, shape({8, 8, 1})));
+  EXPECT_TRUE(code_->becomes_hot(first, TranslatedCode::kHot));
+  EXPECT_FALSE(code_->becomes_hot(second, TranslatedCode::kHot - 1));
+  EXPECT_TRUE(code_->becomes_hot(second, 1));
 }
 
 TEST_F(HotCode, HasEntryAtLoopHeader) {
@@ -107,17 +162,20 @@ TEST_F(HotCode, HasEntryAtLoopHeader) {
       kEnd};  // s_mov_b32 s0, 5; s_sub_u32 s0, s0, 1; s_cmp_lg_u32 s0, 0; s_cbranch_scc1 -3
   std::memcpy(memory_.host, words, sizeof words);
   const uint64_t head = memory_.va + 4;
+  WorkGroup group;
+  group.usual_shape = one_wave_.get();
   Wave wave;
+  wave.group = &group;
   wave.op = code_->find(head, 0);
   const MicroOp* const interpreted = wave.op;
   go_on_compiled(wave);
   EXPECT_EQ(wave.op, interpreted) << "nothing is compiled";
-  TranslatedCode::compile_aside(code_, 0);
+  TranslatedCode::compile_aside(code_, usage());
   for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
   ASSERT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
   go_on_compiled(wave);
   EXPECT_NE(wave.op, interpreted);
-  EXPECT_EQ(wave.op, code_->compiled_entry(head, 0));
+  EXPECT_EQ(wave.op, code_->compiled_entry(head, 0, *one_wave_));
   const MicroOp* const compiled = wave.op;
   go_on_compiled(wave);
   EXPECT_EQ(wave.op, compiled) << "it is there already";
@@ -128,10 +186,10 @@ TEST_F(HotCode, HasEntryAtLoopHeader) {
 }
 
 TEST_F(HotCode, CompilesOnAnotherThread) {
-  EXPECT_FALSE(code_->becomes_hot(TranslatedCode::kHot - 1));
-  EXPECT_TRUE(code_->becomes_hot(2));
-  EXPECT_FALSE(code_->becomes_hot(TranslatedCode::kHot)) << "that is said once";
-  TranslatedCode::compile_aside(code_, 0);
+  EXPECT_FALSE(code_->becomes_hot(usage(), TranslatedCode::kHot - 1));
+  EXPECT_TRUE(code_->becomes_hot(usage(), 2));
+  EXPECT_FALSE(code_->becomes_hot(usage(), TranslatedCode::kHot)) << "it is reported once";
+  TranslatedCode::compile_aside(code_, usage());
   // The compiler thread does not notify anyone, so the test polls.
   for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
   EXPECT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
@@ -141,15 +199,15 @@ TEST_F(HotCode, CompilesCalledFunctions) {
   const uint64_t function = memory_.va + 64;
   const uint32_t words[] = {0x7e0a0300, 0xbe801d1e};  // v_mov_b32_e32 v5, v0; s_setpc_b64 s[30:31]
   std::memcpy(memory_.host + 64, words, sizeof words);
-  EXPECT_TRUE(code_->becomes_hot(TranslatedCode::kHot));
-  TranslatedCode::compile_aside(code_, 0);
+  EXPECT_TRUE(code_->becomes_hot(usage(), TranslatedCode::kHot));
+  TranslatedCode::compile_aside(code_, usage());
   const MicroOp* const interpreted = code_->find(function, 0);
   EXPECT_EQ(code_->find_best(function, 0), interpreted);
-  EXPECT_FALSE(code_->becomes_hot(1)) << "nobody calls it";
+  EXPECT_FALSE(code_->becomes_hot(usage(), 1)) << "no wave calls it";
   EXPECT_EQ(code_->find_function(function, 0), interpreted);
-  EXPECT_TRUE(code_->becomes_hot(1)) << "it is to be compiled, too";
-  TranslatedCode::compile_aside(code_, 0);
-  EXPECT_FALSE(code_->becomes_hot(1)) << "that is said once";
+  EXPECT_TRUE(code_->becomes_hot(usage(), 1)) << "it is to be compiled, too";
+  TranslatedCode::compile_aside(code_, usage());
+  EXPECT_FALSE(code_->becomes_hot(usage(), 1)) << "it is reported once";
   for (int i = 0; i < 6000 && code_->is_being_compiled(); ++i) usleep(10'000);
   const MicroOp* const compiled = code_->find_best(function, 0);
   EXPECT_NE(compiled, interpreted);
@@ -164,7 +222,7 @@ TEST_F(HotCode, DoesNotDelayExitOfProcess) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_EXIT(
         {
-          TranslatedCode::compile_aside(code_, 0);
+          TranslatedCode::compile_aside(code_, usage());
           // The process exits at different points of the compilation.
           usleep(static_cast<useconds_t>(10'000 * i));
           std::exit(7);
@@ -192,7 +250,7 @@ TEST(TranslatedCode, ReplacesMissingSgprs) {
     EXPECT_EQ(t.s(3), 100u) << "with an index";
     EXPECT_EQ(t.s(0), 100u);
     const auto warnings = t.bus.warnings();
-    ASSERT_EQ(warnings.size(), 1u) << "said once";
+    ASSERT_EQ(warnings.size(), 1u) << "it is reported once";
     EXPECT_NE(warnings[0].find("8 VGPRs and 16 SGPRs"), std::string::npos) << warnings[0];
     EXPECT_NE(warnings[0].find("s_mov_b32 s20, 5"), std::string::npos) << warnings[0];
   }

@@ -16,20 +16,30 @@ class WaveMemory;
 class Core;
 class GroupChecker;
 class GroupCounters;
+struct GroupShape;
 struct WorkGroup;
 
 enum class Stop : uint8_t {
   kRunning,
-  kBudget,    ///< End of its time slice
-  kBarrier,   ///< s_barrier
-  kYield,     ///< It lets the other waves of its work-group run (analysis/yield_points.hpp).
-  kSleep,     ///< s_sleep, or a wait that another wave ends
-  kEnd,       ///< s_endpgm
-  kFault,     ///< A failed memory access; see Wave::fault_va and the fields after it
-  kIllegal,   ///< An instruction that cannot be executed
-  kNoMemory,  ///< The host has no memory to translate the code.
-  kTrap,      ///< s_trap in the trap handler
-  kHalt,      ///< s_sethalt: it stays halted until it is cancelled, because there is no debugger.
+  kBudget,     ///< End of its time slice
+  kBarrier,    ///< s_barrier
+  kYield,      ///< It lets the other waves of its work-group run (analysis/yield_points.hpp).
+  kSleep,      ///< s_sleep, or a wait that another wave ends
+  kEnd,        ///< s_endpgm
+  kFault,      ///< A failed memory access; see Wave::fault_va and the fields after it
+  kIllegal,    ///< An instruction that cannot be executed
+  kNoMemory,   ///< The host has no memory to translate the code.
+  kTrap,       ///< s_trap in the trap handler
+  kUndefined,  ///< Compiled code cannot follow the undefined bits that an instruction would load.
+  kHalt,       ///< s_sethalt: it stays halted until it is cancelled, since no debugger can resume it.
+};
+
+/// Which registers a wave has written, as far as compiled code of the check `init` tracks them
+/// (analysis/definedness.hpp). All others count as defined.
+struct DefinedRegisters {
+  uint64_t rows[256];  ///< By VGPR: the lanes in which it is defined
+  uint64_t scalars[2];
+  uint64_t scc;  ///< Not 0: defined
 };
 
 struct Wave {
@@ -63,7 +73,8 @@ struct Wave {
 
   // Identity, for hardware registers and reports.
   uint32_t id_in_group = 0;
-  uint64_t launched_exec = 0;  ///< EXEC at the start: the lanes that exist
+  uint64_t launched_exec = 0;           ///< EXEC at the start: the lanes that exist
+  DefinedRegisters* defined = nullptr;  ///< Only under the check `init`
   /// Initial rows of v0 (v1, v2): the work-items' ids. Read by compiled code that fills the registers itself.
   const uint32_t* start_ids = nullptr;
 
@@ -95,17 +106,24 @@ constexpr uint32_t kLdsMargin = 4096;
 
 /// User SGPRs, then work-group ids.
 constexpr uint32_t kMostStartScalars = 32 + 3;
+/// TTMPs with ids (Traits::has_ids_in_ttmps), and their places in WorkGroup::scalars. TTMP9 has id[0]; TTMP7
+/// id[1] and id[2]; TTMP8 the wave's number in the work-group, in bits 25 to 29. Source: LLVM's AMDGPUUsage.
+constexpr uint32_t kTtmp7 = 115, kTtmp8 = 116, kTtmp9 = 117, kWaveNumberShift = 25;
+constexpr uint32_t kScalarOfTtmp9 = kMostStartScalars, kScalarOfTtmp7 = kMostStartScalars + 1;
 
 struct WorkGroup {
   std::byte* lds = nullptr;  ///< Aligned to 64 bytes, with kLdsMargin on both sides
   uint32_t lds_bytes = 0;    ///< Allocated size; reads past it return 0, writes do nothing
   /// Bytes that checked compiled code accesses without a call. At most `lds_bytes`
   uint32_t exact_lds_bytes = 0;
+  /// Under the check `init`: the undefined bits of LDS, with the same margins. Otherwise null
+  std::byte* lds_undefined = nullptr;
   uint32_t id[3] = {};
   uint32_t place = 0;  ///< The lower 32 bits of its index in the grid
-  /// Initial SGPRs that all its waves share: user SGPRs, then work-group ids. The last element is a dummy for
-  /// an id that the kernel does not request.
-  uint32_t scalars[kMostStartScalars + 1] = {};
+  /// Initial SGPRs that all its waves share: user SGPRs, then work-group ids. Then TTMP9, on other chips a
+  /// dummy for an id that the kernel does not request, and TTMP7.
+  uint32_t scalars[kMostStartScalars + 2] = {};
+  const GroupShape* usual_shape = nullptr;  ///< That of its launch's full work-groups
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
   Wave* running = nullptr;          ///< The present wave, or the last one
@@ -120,11 +138,15 @@ struct WorkGroup {
   uint32_t yielded = 0;
   uint32_t at_barrier = 0;
   uint32_t halted = 0;
+  /// Split barriers (s_barrier_signal): waves that have signalled since the barrier was complete, and waves
+  /// that need not wait at their next s_barrier_wait, because it was complete before.
+  uint32_t signalled = 0, passed = 0;
 
   uint32_t all_waves() const { return ~0u >> (32 - wave_count); }
   /// Removes and returns the waves of the next pass if no wave is ready: those that have yielded, else those
   /// at the barrier, which every wave that has not ended has reached.
   uint32_t take_next_pass() {
+    if (yielded == 0) signalled = 0;
     uint32_t& next = yielded != 0 ? yielded : at_barrier;
     const uint32_t pass = next;
     next = 0;

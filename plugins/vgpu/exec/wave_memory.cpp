@@ -13,13 +13,30 @@ void WaveMemory::clear_caches() {
   extents_.fill(Extents{});
 }
 
-void WaveMemory::set_bounds(check::Allocations* bounds) {
+void WaveMemory::set_bounds(check::Allocations* bounds, check::Allocations* filled) {
   const uint64_t version = bounds == nullptr ? 0 : bounds->version();
+  const bool is_same_memory = defined_.set(filled);
+  if (!is_same_memory) sites_.fill(Extent{});
   if (bounds == bounds_ && version == bounds_version_) return;
   bounds_ = bounds;
   bounds_version_ = version;
   sites_.fill(Extent{});
   known_bounds_.fill(Bound{});
+}
+
+void WaveMemory::forget_defined() {
+  if (!defined_.refresh()) sites_.fill(Extent{});
+}
+
+WaveMemory::Extent WaveMemory::defined_in(const Extent& part, const Extent& extent, uint64_t va) {
+  uint64_t begin = part.begin, end = part.begin + part.bytes;
+  const bool is_defined =
+      va - begin < end - begin && defined_.narrow(va, begin, end, [&](uint64_t page) -> const uint32_t* {
+        if (page < extent.begin || page + MemoryShadow::kPage > extent.begin + extent.bytes) return nullptr;
+        return reinterpret_cast<const uint32_t*>(extent.host + (page - extent.begin));
+      });
+  if (!is_defined) return {};
+  return {begin, end - begin, part.host + (begin - part.begin)};
 }
 
 WaveMemory::Extent WaveMemory::in_bounds(const Extent& extent, uint64_t va, bool is_unbounded) {
@@ -83,7 +100,7 @@ WaveMemory::Extent* WaveMemory::merge(Extents& extents, const Extent& found) {
   return place;
 }
 
-std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
+WaveMemory::Extent* WaveMemory::cover_all(uint64_t va, uint64_t bytes, Access access) {
   if (va + bytes < va) return nullptr;
   Extent* extent = cover(va, access);
   while (extent != nullptr && bytes > extent->bytes - (va - extent->begin)) {
@@ -92,14 +109,20 @@ std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, 
     extent = cover(va, access);  // merging moves extents, and may have replaced this one
     if (extent == nullptr || extent->begin + extent->bytes <= end) return nullptr;
   }
+  return extent;
+}
+
+std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, Access access) {
+  const Extent* const extent = cover_all(va, bytes, access);
   if (extent == nullptr) return nullptr;
   Extent& cached = sites_[slot(site, access)];
   cached = *extent;
   std::byte* const host = extent->host + (va - extent->begin);
-  if (bounds_ == nullptr) return host;
+  if (bounds_ == nullptr && !defined_.is_on()) return host;
   // Scratch has no site.
   const bool is_unbounded = site == nullptr || (reinterpret_cast<uintptr_t>(site) & kUnbounded) != 0;
-  cached = in_bounds(*extent, va, is_unbounded);
+  if (bounds_ != nullptr) cached = in_bounds(*extent, va, is_unbounded);
+  if (defined_.is_on()) cached = defined_in(cached, *extent, va);
   if (!contains(cached, va, bytes)) cached = {};
   return host;
 }
@@ -107,6 +130,15 @@ std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, 
 std::byte* WaveMemory::find_in_bounds(const void* site, uint64_t va, uint64_t bytes, Access access) {
   std::byte* const host = find(site, va, bytes, access);
   return host != nullptr && contains(last_extent(site, access), va, bytes) ? host : nullptr;
+}
+
+std::byte* WaveMemory::find_undefined_in_bounds(const void* site, uint64_t va, uint64_t bytes,
+                                                Access access) {
+  if (!defined_.is_on()) return find_in_bounds(site, va, bytes, access);
+  const Extent* const extent = cover_all(va, bytes, access);
+  if (extent == nullptr) return nullptr;
+  const Extent part = bounds_ == nullptr ? *extent : in_bounds(*extent, va, false);
+  return contains(part, va, bytes) ? part.host + (va - part.begin) : nullptr;
 }
 
 const WaveMemory::Extent* WaveMemory::extent_with(const std::byte* host) const {

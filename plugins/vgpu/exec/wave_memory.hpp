@@ -40,6 +40,7 @@
 #include <optional>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/exec/check/defined_ranges.hpp"
 #include "plugins/vgpu/images/decoded_resources.hpp"
 
 namespace rigel::vgpu::check {
@@ -89,12 +90,19 @@ class WaveMemory {
   /// As find(), for compiled code: null also if the range is not within the bounds that checks have set.
   std::byte* find_in_bounds(const void* site, uint64_t va, uint64_t bytes, Access access);
 
+  /// As find_in_bounds(), but the range may have undefined bytes.
+  std::byte* find_undefined_in_bounds(const void* site, uint64_t va, uint64_t bytes, Access access);
+
   /// A site whose accesses need not be in an allocation. `site`: as above, aligned.
   static constexpr uintptr_t kUnbounded = 1;
 
   /// Sets the record of allocations that limit the first cache; null: no limits. Call inside a scope, before
   /// waves run.
-  void set_bounds(check::Allocations* bounds);
+  /// `filled`: the record of memory that may be undefined, which the cache then excludes, too; null: all
+  /// memory is defined.
+  void set_bounds(check::Allocations* bounds, check::Allocations* filled = nullptr);
+  /// Memory has become undefined.
+  void forget_defined();
   /// Compiled code may access memory outside of allocations without a call. It calls a handler before.
   void allow_unknown_memory() { allows_unknown_memory_ = true; }
 
@@ -168,7 +176,11 @@ class WaveMemory {
   std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
   /// Returns the part of `extent` around `va` that needs no check.
   Extent in_bounds(const Extent& extent, uint64_t va, bool is_unbounded);
+  /// Returns the part of `part`, which is one of `extent`, around `va` that is defined.
+  Extent defined_in(const Extent& part, const Extent& extent, uint64_t va);
   Extent* cover(uint64_t va, Access access);
+  /// Returns an extent that contains the range, or null.
+  Extent* cover_all(uint64_t va, uint64_t bytes, Access access);
   static uint64_t distance(const Extent& extent);
   static Extent* merge(Extents& extents, const Extent& found);
 
@@ -189,6 +201,7 @@ class WaveMemory {
   std::array<Bound, kBounds> known_bounds_;  // those that were looked up last
   size_t next_bound_ = 0;                    // to be replaced
   bool allows_unknown_memory_ = false;
+  DefinedRanges defined_;
 
   LaneFaults lane_faults_;
   std::unique_ptr<images::DecodedResources> decoded_resources_ = std::make_unique<images::DecodedResources>();

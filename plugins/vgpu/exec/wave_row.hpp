@@ -27,23 +27,27 @@ inline Wave* next_in_row(WorkGroup& group) {
   return group.running = group.waves + __builtin_ctz(ready);
 }
 
-/// Returns the next wave after `wave` has ended, and resets `budget` for it. Null: no batch, or its end.
-inline Wave* next_after_end(Wave* wave, int64_t& budget) {
-  WorkGroup& group = *wave->group;
-  if (group.row.end == 0) return nullptr;
-  wave->op = group.row.begin;
-  end_turn(group.row, budget);
-  if ((group.ready | group.yielded | group.at_barrier) != 0) return next_in_row(group);
-  if (group.id[0] + 1 >= group.row.end || group.row.left < 0) return nullptr;
+/// Starts the next work-group of the batch. Returns false if no work-group or no time is left.
+inline bool start_next_group(WorkGroup& group) {
+  if (group.id[0] + 1 >= group.row.end || group.row.left < 0) return false;
   ++group.place;
   group.scalars[group.row.id_scalar] = ++group.id[0];
   group.ready = group.all_waves();
-  return next_in_row(group);
+  group.signalled = 0;
+  return true;
+}
+
+/// Returns the next wave after `wave` has ended, and resets `budget` for it. Null: no batch, or its end.
+inline Wave* next_after_end(WorkGroup& group, Wave* wave, int64_t& budget) {
+  if (group.row.end == 0) return nullptr;
+  wave->op = group.row.begin;
+  end_turn(group.row, budget);
+  const bool goes_on = (group.ready | group.yielded | group.at_barrier) != 0 || start_next_group(group);
+  return goes_on ? next_in_row(group) : nullptr;
 }
 
 /// As next_after_end(), if the wave is at a barrier. It continues at its `op` later.
-inline Wave* next_after_barrier(Wave* wave, int64_t& budget) {
-  WorkGroup& group = *wave->group;
+inline Wave* next_after_barrier(WorkGroup& group, const Wave* wave, int64_t& budget) {
   if (group.row.end == 0 || group.row.left < 0) return nullptr;
   end_turn(group.row, budget);
   group.at_barrier |= 1u << wave->id_in_group;
@@ -51,8 +55,7 @@ inline Wave* next_after_barrier(Wave* wave, int64_t& budget) {
 }
 
 /// As next_after_end(), if the wave yields. It continues at its `op` later.
-inline Wave* next_after_yield(Wave* wave, int64_t& budget) {
-  WorkGroup& group = *wave->group;
+inline Wave* next_after_yield(WorkGroup& group, const Wave* wave, int64_t& budget) {
   if (group.row.end == 0 || group.row.left < 0) return nullptr;
   end_turn(group.row, budget);
   group.yielded |= 1u << wave->id_in_group;

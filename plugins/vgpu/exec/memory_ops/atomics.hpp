@@ -96,6 +96,7 @@ inline T next_value(T old, T source, [[maybe_unused]] T other) {
   if constexpr (kAtomic == Atomic::kInc) return old >= source ? 0 : old + 1;
   if constexpr (kAtomic == Atomic::kDec) return old == 0 || old > source ? source : old - 1;
   if constexpr (kAtomic == Atomic::kClampSub) return old < source ? 0 : old - source;
+  if constexpr (kAtomic == Atomic::kCondSub) return old < source ? old : old - source;
   if constexpr (kAtomic == Atomic::kMaskOr) return (old & ~source) | other;
   if constexpr (kAtomic == Atomic::kWrap) return old >= source ? old - source : old + other;
   if constexpr (kAtomic == Atomic::kCondXchg) {
@@ -168,6 +169,7 @@ inline void with_atomic(Atomic atomic, With with) {
     RIGEL_CASE(kInc);
     RIGEL_CASE(kDec);
     RIGEL_CASE(kClampSub);
+    RIGEL_CASE(kCondSub);
     RIGEL_CASE(kMaskOr);
     RIGEL_CASE(kWrap);
     RIGEL_CASE(kCondXchg);

@@ -1,4 +1,7 @@
 // FLAT, GLOBAL and SCRATCH instructions.
+#include <algorithm>
+#include <iterator>
+
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/private_memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
@@ -17,6 +20,7 @@ struct FlatAccess {
   int32_t global_offset = 0;         // offset of FLAT instructions for lanes in global memory
   uint32_t flat_scratch = 0;         // offset of FLAT_SCRATCH in the registers
   bool is_relative_to_base = false;  // gfx8: FLAT_SCRATCH_HI is relative to the process's scratch base
+  uint32_t transposed = 0;           // first row of transposed elements
 };
 
 // Returns the address of the wave's private memory according to FLAT_SCRATCH. On gfx8, FLAT_SCRATCH_LO has
@@ -74,15 +78,21 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   return access_span(op, wave, access.shape, span, access.rows);
 }
 
-[[gnu::noinline]] bool scratch_general(const MicroOp* op, Wave* wave, uint64_t exec) {
-  const auto& access = details<FlatAccess>(op);
-  alignas(64) uint32_t offsets[64];
+using LaneOffsets = uint32_t[64];
+
+void scratch_offsets(const FlatAccess& access, const Wave* wave, LaneOffsets& offsets) {
   const uint32_t base =
       static_cast<uint32_t>(access.offset) + (access.has_saddr ? scalar(wave->registers, access.saddr) : 0);
   const uint32_t* const lane_offsets = row(wave->registers, access.vaddr);
   for (unsigned lane = 0; lane < wave->layout.wave_size; ++lane) {
     offsets[lane] = base + (access.has_vaddr ? lane_offsets[lane] : 0);
   }
+}
+
+[[gnu::noinline]] bool scratch_general(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& access = details<FlatAccess>(op);
+  alignas(64) LaneOffsets offsets;
+  scratch_offsets(access, wave, offsets);
   return access_private(op, wave, access, offsets, exec);
 }
 
@@ -103,7 +113,7 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
     for (const unsigned lane : lanes_of(lds_lanes | private_lanes))
       offsets[lane] = static_cast<uint32_t>(span.va[lane]);
     // Loads may overwrite the address registers, so each part reads only its own lanes.
-    if (lds_lanes != 0) access_lds(wave, access.shape, offsets, lds_lanes, access.rows);
+    if (lds_lanes != 0 && !access_lds(wave, access.shape, offsets, lds_lanes, access.rows)) return false;
     if (private_lanes != 0 && !access_private(op, wave, access, offsets, private_lanes)) return false;
     if (global_lanes == 0) return true;
   }
@@ -124,12 +134,109 @@ bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   return true;
 }
 
+// Transposing loads of gfx12, in waves of 32: groups of lanes exchange elements, so that a lane has the
+// elements of a column. With 16 bits, lane l gets element l % 8 of each lane of its group of 8; measured on
+// gfx1201 (Tessera, docs). With 8 bits, the first dword has the lanes 0 to 3 (lanes 8 to 15: 4 to 7) of a
+// group of 16, the second those 8 lanes further; as in AMD's emulator (rocjitsu). Elements of inactive lanes
+// are 0: the manual requires that all lanes are active.
+template <unsigned kBits>
+[[gnu::noinline]] bool transposing_load(const MicroOp* op, Wave* wave, uint64_t exec) {
+  constexpr unsigned kLanesOfWave = 32, kElements = 8, kPerDword = 32 / kBits;
+  if (!global_general(op, wave, exec)) return false;
+  const auto& access = details<FlatAccess>(op);
+  const uint32_t* const loaded = row(wave->registers, access.rows.result);
+  uint32_t* const to = row(wave->registers, access.transposed);
+  for (const unsigned lane : lanes_of(exec)) {
+    const unsigned element = lane % kElements;
+    for (unsigned first = 0; first < kElements; first += kPerDword) {
+      uint32_t value = 0;
+      for (unsigned n = 0; n < kPerDword; ++n) {
+        const unsigned source =
+            kBits == 16 ? lane / 8 * 8 + first + n : lane / 16 * 16 + 2 * first + lane % 16 / 8 * 4 + n;
+        if ((exec >> source & 1) == 0) continue;
+        const uint32_t dword = loaded[element / kPerDword * kLanesOfWave + source];
+        value |= (dword >> element % kPerDword * kBits & ((1u << kBits) - 1)) << n * kBits;
+      }
+      to[first / kPerDword * kLanesOfWave + lane] = value;
+    }
+  }
+  return true;
+}
+
+constexpr unsigned kBlockDwords = 32;
+
+// Accesses to blocks of registers of gfx12: bit n of M0 selects register n and dword n in memory.
+template <class Access>
+bool access_block(const MicroOp* op, Wave* wave, Access access_dword) {
+  FlatAccess access = details<FlatAccess>(op);
+  const uint32_t selected = scalar(wave->registers, scalar_offset(isa::code::kM0));
+  const DataRows first = access.rows;
+  for (const unsigned n : lanes_of(selected)) {
+    access.rows.data = first.data + n * wave->layout.row_bytes();
+    access.rows.result = first.result + n * wave->layout.row_bytes();
+    if (!access_dword(access, n)) return false;
+  }
+  return true;
+}
+
+[[gnu::noinline]] bool global_block(const MicroOp* op, Wave* wave, uint64_t exec) {
+  const auto& block = details<FlatAccess>(op);
+  Span all;
+  global_addresses(block, wave, block.offset, all);
+  return access_block(op, wave, [&](const FlatAccess& access, unsigned n) {
+    Span span = all;
+    for (uint64_t& va : span.va) va += n * uint64_t{4};
+    span.all_dwords(exec);
+    return access_span(op, wave, access.shape, span, access.rows);
+  });
+}
+
+[[gnu::noinline]] bool scratch_block(const MicroOp* op, Wave* wave, uint64_t exec) {
+  alignas(64) LaneOffsets all;
+  scratch_offsets(details<FlatAccess>(op), wave, all);
+  return access_block(op, wave, [&](const FlatAccess& access, unsigned n) {
+    alignas(64) LaneOffsets offsets;
+    for (unsigned lane = 0; lane < wave->layout.wave_size; ++lane) offsets[lane] = all[lane] + n * 4;
+    return access_private(op, wave, access, offsets, exec);
+  });
+}
+
+// Operations of gfx12 whose elements are not those of registers.
+struct SpecialForm {
+  isa::Op op;
+  isa::Op element;  // The operation that moves the elements.
+  bool is_block;
+  Handler handler;
+};
+constexpr SpecialForm kSpecialForms[] = {
+    {isa::Op::global_load_tr_b128, isa::Op::global_load_dwordx4, false,
+     general_handler<transposing_load<16>>},
+    {isa::Op::global_load_tr_b64, isa::Op::global_load_dwordx2, false, general_handler<transposing_load<8>>},
+    {isa::Op::global_load_block, isa::Op::global_load_dword, true, general_handler<global_block>},
+    {isa::Op::global_store_block, isa::Op::global_store_dword, true, general_handler<global_block>},
+    {isa::Op::scratch_load_block, isa::Op::scratch_load_dword, true, general_handler<scratch_block>},
+    {isa::Op::scratch_store_block, isa::Op::scratch_store_dword, true, general_handler<scratch_block>},
+};
+
 }  // namespace
 
 Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op, context.traits());
-  if (!shape) return "flat instruction is not supported";
+  using isa::Op;
+  if (instruction.op == Op::global_inv || instruction.op == Op::global_wb ||
+      instruction.op == Op::global_wbinv) {
+    // As for buffer_gl0_inv: a work-group needs no fence.
+    if (instruction.scope >= isa::kScopeDevice) out.emit(fence);
+    return {};
+  }
   const RegisterLayout& layout = context.layout;
+  const auto* const special = std::ranges::find(kSpecialForms, instruction.op, &SpecialForm::op);
+  const bool is_special = special != std::end(kSpecialForms), is_block = is_special && special->is_block,
+             transposes = is_special && !is_block;
+  const isa::MemoryShape* const shape =
+      isa::memory_shape(is_special ? special->element : instruction.op, context.traits());
+  // The wave ID at which the count starts again is in a register of graphics.
+  if (shape == nullptr) return "ordered atomics are not supported";
+  if (transposes && layout.wave_size != 32) return "loads that transpose are not supported in waves of 64";
   const isa::Encoding encoding = instruction.encoding;
   const bool null_base = instruction.saddr.code == isa::code::kNull;  // gfx10
   FlatAccess access;
@@ -142,11 +249,11 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   access.flat_scratch = scalar_offset(traits.flat_scratch_is_hidden ? kFlatScratchSlot : kFlatScratchSgpr);
   access.is_relative_to_base = traits.flat_scratch_counts_from_base;
   const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
-  const unsigned data_dwords = shape->dwords() * (two_operands ? 2 : 1);
+  const unsigned dwords = is_block ? kBlockDwords : shape->dwords();
+  const unsigned data_dwords = dwords * (two_operands ? 2 : 1);
   const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;
   if (!in_file(instruction.vaddr, address_dwords, layout) ||
-      !in_file(instruction.vdata, data_dwords, layout) ||
-      !in_file(instruction.vdst, shape->dwords(), layout)) {
+      !in_file(instruction.vdata, data_dwords, layout) || !in_file(instruction.vdst, dwords, layout)) {
     return kRefuseRegister;
   }
   if (access.has_vaddr) access.vaddr = layout.vgpr_offset(instruction.vaddr.vgpr());
@@ -154,11 +261,14 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   row_offset(instruction.vdata, layout, access.rows.data);
   row_offset(instruction.vdst, layout, access.rows.result);
   access.rows.returns = instruction.glc && instruction.vdst.is_row();
-  if (instruction.lds) access.rows.result = layout.temporary_offset(0);
+  access.transposed = access.rows.result;
+  if (instruction.lds || transposes) access.rows.result = layout.temporary_offset(0);
 
   if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);
   Handler handler = nullptr;
-  if (instruction.lds) {
+  if (is_special) {
+    handler = special->handler;
+  } else if (instruction.lds) {
     handler = encoding == isa::Encoding::kScratch  ? general_handler<load_to_lds<scratch_general>>
               : encoding == isa::Encoding::kGlobal ? general_handler<load_to_lds<global_general>>
                                                    : general_handler<load_to_lds<flat_general>>;

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <bit>
 #include <thread>
+#include <utility>
 
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
@@ -511,6 +512,81 @@ TEST_P(Flat, AddTidLoadsAreConsecutive) {
   i.offset = 8;
   ASSERT_EQ(m.run(i), Stop::kEnd);
   for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) EXPECT_EQ(m.vgpr(kResult)[lane], lane + 2);
+}
+
+TEST_P(Flat, BlocksHaveTheRegistersThatM0Selects) {
+  constexpr uint32_t kSelected = 0x80000105;
+  const unsigned lanes = GetParam().wave_size;
+  constexpr unsigned kBlock = 4, kFirstAddress = 36, kBytesPerLane = 256;
+  Machine m(GetParam(), {12, 0, 1});
+  const Buffer memory = m.bus.allocate(8 * kPage), scratch = m.bus.allocate(8 * kPage);
+  m.wave.scratch_lane_bytes = 256;
+  m.set_scalar64(kFlatScratchSlot, scratch.va);
+  m.set_scalar(isa::code::kM0, kSelected);
+  m.set_exec(~uint64_t{2});
+  const auto dword = [&](unsigned lane, unsigned n) -> uint32_t& {
+    return memory.at<uint32_t>()[(lane * kBytesPerLane + 8) / 4 + n];
+  };
+  const auto run = [&](Op op, Encoding encoding) {
+    Instruction i;
+    i.op = op;
+    i.encoding = encoding;
+    i.offset = 8;
+    i.vaddr = vgpr_operand(kFirstAddress, encoding == Encoding::kGlobal ? 2 : 1);
+    const bool stores = isa::name(op).find("store") != std::string_view::npos;
+    (stores ? i.vdata : i.vdst) = vgpr_operand(kBlock, 32);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      m.set_address(kFirstAddress, lane,
+                    encoding == Encoding::kGlobal ? memory.va + lane * kBytesPerLane : 16);
+      for (unsigned n = 0; n < 32; ++n) m.vgpr(kBlock + n)[lane] = lane * 100 + n;
+    }
+    return m.run(i);
+  };
+  ASSERT_EQ(run(Op::global_store_block, Encoding::kGlobal), Stop::kEnd);
+  ASSERT_EQ(run(Op::scratch_store_block, Encoding::kScratch), Stop::kEnd);
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    for (unsigned n = 0; n < 32; ++n) {
+      const bool is_stored = lane != 1 && (kSelected >> n & 1) != 0;
+      const uint32_t expected = is_stored ? lane * 100 + n : 0;
+      ASSERT_EQ(dword(lane, n), expected) << "lane " << lane << ", dword " << n;
+      ASSERT_EQ(scratch.at<uint32_t>()[(6 + n) * lanes + lane], expected)
+          << "lane " << lane << ", dword " << n;
+      dword(lane, n) = lane * 1000 + n;
+      scratch.at<uint32_t>()[(6 + n) * lanes + lane] = lane * 1000 + n;
+    }
+  }
+  for (const auto& [op, encoding] : {std::pair(Op::global_load_block, Encoding::kGlobal),
+                                     std::pair(Op::scratch_load_block, Encoding::kScratch)}) {
+    ASSERT_EQ(run(op, encoding), Stop::kEnd);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      for (unsigned n = 0; n < 32; ++n) {
+        const bool is_loaded = lane != 1 && (kSelected >> n & 1) != 0;
+        ASSERT_EQ(m.vgpr(kBlock + n)[lane], lane * (is_loaded ? 1000 : 100) + n)
+            << isa::name(op) << " lane " << lane << ", dword " << n;
+      }
+    }
+  }
+}
+
+// gfx1201: a public measurement (Tessera), in which lane l read halves 8 × l and following.
+TEST_P(Flat, TransposingLoadExchangesHalvesOfEightLanes) {
+  if (GetParam().wave_size != 32) return;
+  Machine m(GetParam(), {12, 0, 1});
+  const Buffer memory = m.bus.allocate(kPage);
+  for (unsigned n = 0; n < 256; ++n) memory.at<uint16_t>()[n] = static_cast<uint16_t>(n);
+  for (unsigned lane = 0; lane < 32; ++lane) m.set_address(kAddress, lane, memory.va + lane * 16);
+  Instruction i;
+  i.op = Op::global_load_tr_b128;
+  i.encoding = Encoding::kGlobal;
+  i.vaddr = vgpr_operand(kAddress, 2);
+  i.vdst = vgpr_operand(kAddress, 4);  // over the address
+  ASSERT_EQ(m.run(i), Stop::kEnd);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned j = 0; j < 8; ++j) {
+      const uint32_t row = lane / 8 * 4 + j / 2, column = lane % 8 + 8 * (j % 2);
+      EXPECT_EQ(m.vgpr(kAddress + j / 2)[lane] >> 16 * (j % 2) & 0xffff, row * 16 + column);
+    }
+  }
 }
 
 TEST_P(Flat, RejectsRegistersOutOfRange) {

@@ -567,7 +567,6 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
     return "image instructions on raw data, multisampled images and rays are not supported";
   const isa::Traits& traits = context.traits();
   const RegisterLayout& layout = context.layout;
-  if (traits.image == isa::ImageGeneration::kGfx11) return "image instructions of RDNA 3 are not supported";
   if (traits.image_has_dimension && instruction.dim >= kFirstMultisampled)
     return "multisampled images are not supported";
   if (instruction.r128) return "image resources of 4 dwords are not supported";

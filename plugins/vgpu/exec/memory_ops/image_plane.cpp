@@ -275,12 +275,25 @@ void find_component(Kind kind, bool linear, const Texels<W>& texels, unsigned co
 }
 
 template <unsigned W>
+[[maybe_unused]] void report_texels(const Wave& wave, const PlaneLayout& layout,
+                                    const images::Resource& resource, unsigned count,
+                                    const Offsets<W>& offsets, uint64_t exec) {
+  LaneAccesses accesses;
+  accesses.bytes = resource.surface.element_bytes;
+  accesses.lanes = exec;
+  for (unsigned n = 0; n < count; ++n) {
+    for (unsigned lane = 0; lane < W; ++lane) accesses.at[lane] = layout.base + offsets.by_texel[n][lane];
+    checks::access_memory(wave, accesses);
+  }
+}
+
+template <unsigned W>
 bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t exec) {
   const images::Resource& resource = sample.resource;
   PlaneLayout layout;
   if (!lay_out(resource, layout)) return false;
   const std::byte* const host =
-      kChecked ? wave->memory->find_in_bounds(site, layout.base, layout.bytes, Access::kRead)
+      kChecked ? wave->memory->find_undefined_in_bounds(site, layout.base, layout.bytes, Access::kRead)
                : wave->memory->find(site, layout.base, layout.bytes, Access::kRead);
   if (host == nullptr) return false;
   Axis<W> x, y;
@@ -295,6 +308,9 @@ bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t ex
   const unsigned count = linear ? 4 : 1;
   Offsets<W> offsets;
   find_offsets<W>(layout, resource.tiled.has_value(), count, x, y, offsets);
+  if constexpr (kChecked) {
+    if (checks::observes_accesses(*wave)) report_texels<W>(*wave, layout, resource, count, offsets, exec);
+  }
   Texels<W> texels;
   texels.load(resource.surface.element_bytes, count, host, offsets);
   alignas(64) uint32_t values[W];
@@ -325,9 +341,6 @@ bool is_plane_sample(const images::Resource& resource, const images::Sampler& sa
 }
 
 bool sample_plane(const void* site, Wave* wave, const PlaneSample& plane, uint64_t exec) {
-  if constexpr (kChecked) {  // The general path reports its accesses.
-    if (checks::observes_accesses(*wave)) return false;
-  }
   return wave->layout.wave_size == 64 ? sample<64>(site, wave, plane, exec)
                                       : sample<32>(site, wave, plane, exec);
 }

@@ -78,10 +78,14 @@ void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t inside,
   });
 }
 
+// Returns false if the handler must leave.
 template <unsigned W>
-void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
-                     uint32_t limit, const LdsOperands& operands) {
+bool access_elements(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, uint32_t limit,
+                     const LdsOperands& operands) {
+  const uint64_t inside = lanes_in_range<W>(offsets, exec, shape.bytes, limit);
   if constexpr (kChecked) {
+    const MovedData moved{&shape, operands.first, operands.result, operands.returns};
+    if (!checks::move_lds(*wave, moved, offsets, inside)) return false;
     LaneAccesses accesses;
     accesses.kind = access_kind(shape.verb);
     accesses.bytes = shape.bytes;
@@ -92,16 +96,14 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
     if (shape.verb == Verb::kStore) accesses.data = row(wave->registers, operands.first);
     checks::access_lds(*wave, accesses, limit);
   }
-  const uint64_t inside = lanes_in_range<W>(offsets, exec, shape.bytes, limit);
-  if constexpr (kChecked)
-    checks::move_lds(*wave, {&shape, operands.first, operands.result, operands.returns}, offsets, inside);
   const auto lds = reinterpret_cast<uintptr_t>(wave->group->lds);
   switch (shape.verb) {
     case Verb::kLoad:
       load_at_distance(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.result);
       break;
     case Verb::kStore:
-      return store_at_distance(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.first);
+      store_at_distance(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.first);
+      return true;
     case Verb::kAtomic: {
       std::optional<MxcsrScope> environment;
       if (is_float(shape.atomic)) environment.emplace(operands.mxcsr);
@@ -109,10 +111,11 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
         shape.bytes == 8 ? atomic_elements<W, atomic.value, uint64_t>(wave, offsets, inside, operands)
                          : atomic_elements<W, atomic.value, uint32_t>(wave, offsets, inside, operands);
       });
-      if (!operands.returns) return;
+      if (!operands.returns) return true;
     }
   }
   if (inside != exec) zero_results(wave, shape, operands.result, {inside, inside, inside, inside}, exec);
+  return true;
 }
 
 struct Offsets {
@@ -173,10 +176,13 @@ void source2(const Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t 
 }
 
 template <unsigned W>
-void lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
+bool lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   const uint32_t limit = limit_of(wave, access.m0_limits);
   const Shape& shape = access.shape;
-  if (shape.source2) return source2(wave, access, exec, limit);
+  if (shape.source2) {
+    source2(wave, access, exec, limit);
+    return true;
+  }
   const unsigned elements = shape.pair ? 2 : 1;
   Offsets offsets[2];
   for (unsigned i = 0; i < elements; ++i) make_offsets<W>(wave, access, i, offsets[i]);
@@ -187,16 +193,20 @@ void lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
                 shape.dwords() * wave->layout.row_bytes());
   }
   for (unsigned i = 0; i < elements; ++i) {
-    access_elements<W>(wave, shape, offsets[i].by_lane, exec, limit,
-                       {i == 0 ? access.rows.data : second_data, second_data,
-                        access.rows.result + i * shape.dwords() * W * 4, shape.returns, true, access.mxcsr});
+    const LdsOperands operands{i == 0 ? access.rows.data : second_data,
+                               second_data,
+                               access.rows.result + i * shape.dwords() * W * 4,
+                               shape.returns,
+                               true,
+                               access.mxcsr};
+    if (!access_elements<W>(wave, shape, offsets[i].by_lane, exec, limit, operands)) return false;
   }
+  return true;
 }
 
 [[gnu::noinline]] bool lds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<LdsAccess>(op);
-  wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
-  return true;
+  return wave->layout.wave_size == 64 ? lds_any<64>(wave, access, exec) : lds_any<32>(wave, access, exec);
 }
 
 // Append and consume: add or subtract the number of active lanes. The counter's address is in M0, which
@@ -300,20 +310,20 @@ Refusal lower_ordered_count(const isa::Instruction& instruction, const LoweringC
 }  // namespace
 
 template <unsigned W>
-void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
+bool access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                 const DataRows& rows) {
   Offsets aligned;
   const uint32_t mask = shape.verb == Verb::kAtomic ? ~(shape.bytes - 1u) : ~0u;
   for (unsigned lane = 0; lane < W; ++lane) aligned.by_lane[lane] = offsets[lane] & mask;
-  access_elements<W>(
+  return access_elements<W>(
       wave, shape, aligned.by_lane, exec, wave->group->lds_bytes,
       {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false, kDefaultMxcsr});
 }
 
-void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
+bool access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                 const DataRows& rows) {
-  wave->layout.wave_size == 64 ? access_lds<64>(wave, shape, offsets, exec, rows)
-                               : access_lds<32>(wave, shape, offsets, exec, rows);
+  return wave->layout.wave_size == 64 ? access_lds<64>(wave, shape, offsets, exec, rows)
+                                      : access_lds<32>(wave, shape, offsets, exec, rows);
 }
 
 void access_lds_in_order(Wave* wave, Verb verb, uint32_t offset, uint64_t exec, uint32_t data) {

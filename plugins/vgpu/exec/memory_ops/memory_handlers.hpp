@@ -28,7 +28,7 @@ void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
 /// Accesses the work-group's LDS at byte offsets. Elements that do not fit completely load as 0 and are not
 /// stored.
-void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, const DataRows& rows);
+bool access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, const DataRows& rows);
 
 /// Moves a row between registers and LDS. Lane i's dword is dword i from M0 plus the offset on.
 void access_lds_in_order(Wave* wave, Verb verb, uint32_t offset, uint64_t exec, uint32_t data);

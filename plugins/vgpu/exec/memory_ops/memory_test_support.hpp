@@ -60,7 +60,7 @@ inline isa::Target chip_of(uint8_t major) {
 
 class Machine {
  public:
-  static constexpr uint32_t kVgprs = 32;
+  static constexpr uint32_t kVgprs = 40;
 
   explicit Machine(Level level, isa::Target target = {9, 0, 0}) {
     context.target = target;

@@ -1,7 +1,7 @@
 // SMEM: scalar loads, stores and atomics, clocks and cache operations.
 //
-// The two lowest bits of every part of an address are ignored, as the manuals specify. Buffers are checked
-// per dword. Dwords out of range load as zero and are not stored.
+// The two lowest bits of every part of an address are ignored, as the manuals specify, except by loads of
+// bytes and halves. Buffers are checked per dword. Dwords out of range load as zero and are not stored.
 #include <algorithm>
 
 #include "plugins/vgpu/exec/check/access.hpp"
@@ -31,15 +31,15 @@ struct Place {
 };
 
 Place place_of(const ScalarAccess& access, const std::byte* registers) {
-  constexpr uint64_t kDword = ~uint64_t{3};
+  const uint64_t kept = ~(std::min<uint64_t>(access.shape.bytes, 4) - 1);
   const uint64_t base = scalar64(registers, access.base);
-  const uint64_t offset = (static_cast<uint64_t>(int64_t{access.offset}) & kDword) +
-                          uint64_t{access.soffset.read(registers) & ~3u} * access.soffset_scale;
-  if (!access.buffer) return {(base & kDword) + offset, ~uint64_t{0}};
+  const uint64_t offset = (static_cast<uint64_t>(int64_t{access.offset}) & kept) +
+                          (access.soffset.read(registers) & kept) * access.soffset_scale;
+  if (!access.buffer) return {(base & kept) + offset, ~uint64_t{0}};
   const uint64_t stride = base >> 48 & 0x3fff;
   const uint64_t records = scalar(registers, access.base + 8);
   const uint64_t size = stride == 0 ? records : records * stride;
-  return {(base & 0xffffffffffff & kDword) + offset, offset < size ? size - offset : 0};
+  return {(base & 0xffffffffffff & kept) + offset, offset < size ? size - offset : 0};
 }
 
 // Reports an access of the whole wave to the checks, as that of its first lane.
@@ -61,11 +61,27 @@ Place place_of(const ScalarAccess& access, const std::byte* registers) {
   uint32_t values[16] = {};
   VmFault fault;
   if constexpr (kChecked) {
+    if (!checks::move_scalars(*wave, false, place.va, static_cast<uint32_t>(bytes / 4), access.data / 4))
+      return false;
     report_to_checks(*wave, Verb::kLoad, place.va, bytes);
-    checks::move_scalars(*wave, false, place.va, static_cast<uint32_t>(bytes / 4), access.data / 4);
   }
   if (!wave->memory->read(place.va, values, bytes, fault)) return stop_with(wave, fault);
   std::memcpy(wave->registers + access.data, values, access.shape.bytes);
+  return true;
+}
+
+// Bytes and halves, extended to a dword.
+bool load_part_general(const MicroOp* op, Wave* wave) {
+  const auto& access = details<ScalarAccess>(op);
+  const Place place = place_of(access, wave->registers);
+  const uint32_t size = access.shape.bytes, bytes = place.bytes < size ? 0 : size;
+  if constexpr (kChecked) report_to_checks(*wave, Verb::kLoad, place.va, bytes);
+  uint32_t value = 0;
+  VmFault fault;
+  if (!wave->memory->read(place.va, &value, bytes, fault)) return stop_with(wave, fault);
+  const uint32_t unused = 32 - 8 * size;
+  if (access.shape.sign) value = static_cast<uint32_t>(static_cast<int32_t>(value << unused) >> unused);
+  std::memcpy(wave->registers + access.data, &value, sizeof value);
   return true;
 }
 
@@ -96,6 +112,8 @@ Handler load_handler(unsigned dwords) {
       return load<1, kRegisterOffset>;
     case 2:
       return load<2, kRegisterOffset>;
+    case 3:
+      return load<3, kRegisterOffset>;
     case 4:
       return load<4, kRegisterOffset>;
     case 8:
@@ -110,8 +128,9 @@ bool store_general(const MicroOp* op, Wave* wave) {
   const Place place = place_of(access, wave->registers);
   const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
   if constexpr (kChecked) {
+    if (!checks::move_scalars(*wave, true, place.va, static_cast<uint32_t>(bytes / 4), access.data / 4))
+      return false;
     report_to_checks(*wave, Verb::kStore, place.va, bytes);
-    checks::move_scalars(*wave, true, place.va, static_cast<uint32_t>(bytes / 4), access.data / 4);
   }
   VmFault fault;
   return wave->memory->write(place.va, wave->registers + access.data, bytes, fault) || stop_with(wave, fault);
@@ -195,6 +214,11 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
       return {};
     case Op::s_dcache_discard:  // discards cache lines; there is no cache
     case Op::s_dcache_discard_x2:
+    case Op::s_prefetch_data:
+    case Op::s_prefetch_data_pc_rel:
+    case Op::s_prefetch_inst:
+    case Op::s_prefetch_inst_pc_rel:
+    case Op::s_buffer_prefetch_data:
     case Op::s_atc_probe:  // prefetches translations
     case Op::s_atc_probe_buffer:
       return {};
@@ -231,6 +255,8 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
     handler = scalar_handler<store_general>;
   } else if (shape->verb == Verb::kAtomic) {
     handler = scalar_handler<atomic_general>;
+  } else if (shape->bytes < 4) {
+    handler = scalar_handler<load_part_general>;
   } else if (access.buffer || access.soffset_scale != 1) {
     handler = scalar_handler<load_general>;
   } else {

@@ -379,12 +379,13 @@ void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, 
 }
 
 // Reports the lanes' accesses to the checks. Swizzled memory is the queue's scratch, whose bounds have other
-// checks.
-[[maybe_unused]] static void report_to_checks(const Wave& wave, const Shape& shape, const Span& span,
+// checks. Returns false if the handler must leave.
+[[maybe_unused]] static bool report_to_checks(Wave& wave, const Shape& shape, const Span& span,
                                               const DataRows& rows) {
-  checks::move_memory(wave, {&shape, rows.data, rows.result, rows.returns}, span.va, span.active,
-                      span.dword_stride);
-  if (span.dword_stride != 4) return;
+  if (!checks::move_memory(wave, {&shape, rows.data, rows.result, rows.returns}, span.va, span.active,
+                           span.dword_stride))
+    return false;
+  if (span.dword_stride != 4) return true;
   LaneAccesses accesses;
   accesses.kind = access_kind(shape.verb);
   std::copy(std::begin(span.va), std::end(span.va), accesses.at);
@@ -395,11 +396,14 @@ void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, 
     accesses.bytes = shape.bytes < 4 ? shape.bytes : dwords * 4;
     if (accesses.lanes != 0) checks::access_memory(wave, accesses);
   }
+  return true;
 }
 
 bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   if (span.active[0] == 0) return true;
-  if constexpr (kChecked) report_to_checks(*wave, shape, span, rows);
+  if constexpr (kChecked) {
+    if (!report_to_checks(*wave, shape, span, rows)) return false;
+  }
   return wave->layout.wave_size == 64 ? access_lanes<64>(site, wave, shape, span, rows)
                                       : access_lanes<32>(site, wave, shape, span, rows);
 }

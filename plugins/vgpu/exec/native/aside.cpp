@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <deque>
+#include <map>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -11,29 +11,31 @@
 #include "api/support/mutex.hpp"
 #include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-class Worker {
+class Workers {
  public:
-  bool add(std::function<void()> job) {
+  bool add(size_t cost, std::function<void()> job) {
     const MutexLock lock(mutex_);
-    if (!running_ && !start()) return false;
-    jobs_.push_back(std::move(job));
+    if (idle_ <= jobs_.size() && threads_ < compilers_at_a_time()) start();
+    if (threads_ == 0) return false;
+    jobs_.emplace(cost, std::move(job));
     added_.notify_one();
     return true;
   }
 
  private:
-  bool start() RIGEL_REQUIRES(mutex_) {
+  void start() RIGEL_REQUIRES(mutex_) {
     const ProgramSignalsBlocked blocked;
     try {
       std::thread([this] { work(); }).detach();
-      running_ = true;
+      ++threads_;
+      ++idle_;
     } catch (const std::system_error&) {
     }
-    return running_;
   }
 
   [[noreturn]] void work() {
@@ -42,38 +44,41 @@ class Worker {
     MutexLock lock(mutex_);
     for (;;) {
       while (jobs_.empty()) added_.wait(lock);
-      std::function<void()> job = std::move(jobs_.front());
-      jobs_.pop_front();
+      std::function<void()> job = std::move(jobs_.begin()->second);
+      jobs_.erase(jobs_.begin());
+      --idle_;
       lock.unlock();
       job();
       job = nullptr;
       lock.lock();
+      ++idle_;
     }
   }
 
   Mutex mutex_;
   Condition added_;
-  std::deque<std::function<void()>> jobs_ RIGEL_GUARDED_BY(mutex_);
-  bool running_ RIGEL_GUARDED_BY(mutex_) = false;
+  std::multimap<size_t, std::function<void()>> jobs_ RIGEL_GUARDED_BY(mutex_);  // by cost
+  unsigned threads_ RIGEL_GUARDED_BY(mutex_) = 0;
+  unsigned idle_ RIGEL_GUARDED_BY(mutex_) = 0;  // threads that wait for a job, or are about to
 };
 
-std::atomic<Worker*> current_worker{nullptr};
+std::atomic<Workers*> current_workers{nullptr};
 
-// Never destroyed: its thread lives as long as the process. A child lacks the thread, and its copy of the
+// Never destroyed: its threads live as long as the process. A child lacks the threads, and its copy of the
 // mutex may be locked.
-Worker& worker() {
+Workers& workers() {
   static const int once = [] {
-    current_worker = new Worker;
-    return pthread_atfork(nullptr, nullptr, [] { current_worker = new Worker; });
+    current_workers = new Workers;
+    return pthread_atfork(nullptr, nullptr, [] { current_workers = new Workers; });
   }();
   (void)once;
-  return *current_worker;
+  return *current_workers;
 }
 
 }  // namespace
 
-bool do_aside(std::function<void()> job) {
-  return worker().add(std::move(job));
+bool do_aside(size_t cost, std::function<void()> job) {
+  return workers().add(cost, std::move(job));
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -21,7 +22,9 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/internal_fd.hpp"
@@ -189,14 +192,67 @@ CompilerProgram own_compiler() {
   return error ? CompilerProgram{{}, "the path of this program is unknown"} : find_compiler(program.c_str());
 }
 
+// The processes, at most compilers_at_a_time().
+class Processes {
+ public:
+  /// Sends the request to an idle process or to a new one, and returns its answer.
+  std::optional<Answer> ask(const std::string& path, std::span<const std::byte> request, std::string& why) {
+    for (;;) {
+      bool is_new = false;
+      std::unique_ptr<Process> process = take(path, is_new, why);
+      if (process == nullptr) return std::nullopt;
+      const auto deadline = Clock::now() + kMostTime;
+      std::vector<std::byte> message;
+      std::optional<Answer> answer;
+      if (process->send(request, deadline) && process->receive(message, deadline))
+        answer = answer_from(message);
+      if (!answer) process.reset();
+      give_back(std::move(process));
+      if (answer) return answer;
+      const bool late = Clock::now() >= deadline;
+      why = late ? "the compiler timed out" : "the compiler failed";
+      // A process that has served before may have been killed for other reasons: ask another one.
+      if (is_new || late) return std::nullopt;
+    }
+  }
+
+ private:
+  std::unique_ptr<Process> take(const std::string& path, bool& is_new, std::string& why) {
+    MutexLock lock(mutex_);
+    while (idle_.empty() && busy_ == compilers_at_a_time()) freed_.wait(lock);
+    std::unique_ptr<Process> process;
+    is_new = idle_.empty();
+    if (is_new) {
+      process = Process::start(path, why);
+    } else {
+      process = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    if (process != nullptr) ++busy_;
+    return process;
+  }
+  // Null: the process has ended.
+  void give_back(std::unique_ptr<Process> process) {
+    const MutexLock lock(mutex_);
+    --busy_;
+    if (process != nullptr) idle_.push_back(std::move(process));
+    freed_.notify_one();
+  }
+
+  Mutex mutex_;
+  Condition freed_;
+  std::vector<std::unique_ptr<Process>> idle_
+      RIGEL_GUARDED_BY(mutex_);  // the one that served last is at the end
+  unsigned busy_ RIGEL_GUARDED_BY(mutex_) = 0;
+};
+
 // Never destroyed: threads may outlive static objects.
 struct State {
   const CompilerProgram found = own_compiler();
   const CodeCache cache{found.why_none.empty() ? code_cache_folder() : std::string(),
                         found.why_none.empty() ? read_only_cache_directories() : std::vector<std::string>()};
   const pid_t owner = getpid();
-  Mutex mutex;
-  std::unique_ptr<Process> process RIGEL_GUARDED_BY(mutex);
+  Processes processes;
 };
 
 // A child after fork() gets a new state: its copy of the lock may be held, and the socket is the parent's.
@@ -209,26 +265,6 @@ State& state_of_process() {
   if (current.compare_exchange_strong(state, fresh)) return *fresh;
   delete fresh;
   return *state;
-}
-
-std::optional<Answer> ask(State& state, std::span<const std::byte> request, std::string& why) {
-  const MutexLock lock(state.mutex);
-  for (;;) {
-    const bool is_new = state.process == nullptr;
-    if (is_new) state.process = Process::start(state.found.path, why);
-    if (state.process == nullptr) return std::nullopt;
-    const auto deadline = Clock::now() + kMostTime;
-    std::vector<std::byte> message;
-    std::optional<Answer> answer;
-    if (state.process->send(request, deadline) && state.process->receive(message, deadline))
-      answer = answer_from(message);
-    if (answer) return answer;
-    state.process.reset();
-    const bool late = Clock::now() >= deadline;
-    why = late ? "the compiler timed out" : "the compiler failed";
-    // A process that has served before may have been killed for other reasons: start another one, once.
-    if (is_new || late) return std::nullopt;
-  }
 }
 
 // Maps the code executable, if the digests of both plans agree.
@@ -252,6 +288,11 @@ Compiled placed(const Plan& plan, const Answer& answer) {
 
 }  // namespace
 
+unsigned compilers_at_a_time() {
+  static const unsigned number = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u);
+  return number;
+}
+
 Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images) {
   const OwnCalls own_calls;
   Compiled compiled = find_cached(plan, request, images);
@@ -259,7 +300,8 @@ Compiled compile(const Plan& plan, const Request& request, std::span<const Image
   State& state = state_of_process();
   compiled.error = state.found.why_none;
   if (!compiled.error.empty()) return compiled;
-  const std::optional<Answer> answer = ask(state, to_message(request, images), compiled.error);
+  const std::optional<Answer> answer =
+      state.processes.ask(state.found.path, to_message(request, images), compiled.error);
   if (!answer) return compiled;
   compiled = placed(plan, *answer);
   if (compiled.run != nullptr && state.cache.keep(request.cache_name, request, images, *answer))

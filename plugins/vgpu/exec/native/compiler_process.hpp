@@ -1,6 +1,7 @@
-// The vgpu-compiler process, which keeps LLVM out of the program's memory and its crashes out of the program.
-// It is started for the first kernel, serves requests one at a time, and ends with the program. It is not a
-// child of the program, so wait() does not return it.
+// The vgpu-compiler processes, which keep LLVM out of the program's memory and its crashes out of the
+// program. The first is started for the first kernel, others for kernels that become hot meanwhile. Each
+// serves one request at a time and ends with the program. They are not children of the program, so wait()
+// does not return them.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,11 @@ struct Compiled {
   std::string error;  ///< The reason if there is no code.
 };
 
-/// Returns the plan's code from disk or from the compiler, which may take minutes. Any thread; calls are
-/// serialized.
+/// Returns the number of kernels that are compiled at a time: half of the CPUs, from 1 to 4.
+unsigned compilers_at_a_time();
+
+/// Returns the plan's code from disk or from a compiler, which may take minutes. If all compilers are busy,
+/// waits for one. Any thread.
 Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images);
 
 /// Returns the cache file's name (code_cache.hpp); empty: the code is not kept on disk. Reads the kernel's

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "plugins/vgpu/cp/internal_fd.hpp"
 
@@ -85,6 +86,17 @@ TEST_F(CompilerProcess, ServesSeveralRequests) {
     EXPECT_NE(compiled.run, nullptr) << compiled.error;
   }
   EXPECT_EQ(compilers().size(), 1u) << "one process does it";
+}
+
+TEST_F(CompilerProcess, ServesThreadsAtATime) {
+  std::atomic<unsigned> compiled{0};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 2 * compilers_at_a_time(); ++i)
+    threads.emplace_back([&] { compiled += compile_kernel().run != nullptr; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiled, threads.size());
+  EXPECT_GE(compilers().size(), 1u);
+  EXPECT_LE(compilers().size(), compilers_at_a_time());
 }
 
 TEST_F(CompilerProcess, IsNotAChildOfTheProgram) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
 #include "plugins/vgpu/profile/kernel_profile.hpp"
@@ -17,6 +18,20 @@ struct Linkage;
 /// Continues in the interpreter at this operation's instruction, until the wave reaches an entry
 /// (Plan::ways_in).
 void resume(const MicroOp* at, Wave* wave);
+
+/// Does so if the wave has stopped because of undefined bits (Stop::kUndefined).
+void resume_if_undefined(const MicroOp* at, Wave* wave);
+
+/// Reports accesses to the checks: GroupChecker::access_pattern().
+void note_accesses(const MicroOp* site, Wave* wave, uint64_t begin, const AccessPattern* pattern,
+                   uint64_t exec, uint32_t pitch, const uint32_t* data);
+
+/// Reports accesses at the lanes' addresses to the checks: GroupChecker::access_rows().
+void note_rows(const MicroOp* site, Wave* wave, const RowAccesses* accesses, const uint32_t* low,
+               const uint32_t* high, uint64_t base, uint64_t exec, const uint32_t* data);
+
+/// All LDS becomes undefined, as a work-group starts. Only under the check `init`.
+void forget_lds(WorkGroup* group);
 
 /// Runs the operations from `first` on. Returns true if the last one has returned control; false if the wave
 /// has stopped, with the reason in `wave`.
@@ -43,9 +58,13 @@ struct Linkage {
   decltype(&find_place) find = find_place;
   decltype(&find_counters) counters = find_counters;
   decltype(&count_instructions) count = count_instructions;
+  decltype(&resume_if_undefined) stopped = resume_if_undefined;
+  decltype(&forget_lds) lds_starts = forget_lds;
+  decltype(&note_accesses) note = note_accesses;
   uint32_t first_counter = 0;  ///< Index in GroupCounters
   uint32_t segment_count = 0, instruction_count = 0;
   profile::Count* lost_counts = nullptr;  ///< Used if the host has no memory for a work-group's counters
+  decltype(&note_rows) rows = note_rows;
 };
 
 /// Compiled code: runs a wave from `entry` on, and the waves after it in its batch, until one stops.

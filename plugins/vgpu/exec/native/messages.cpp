@@ -80,6 +80,9 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   writer.value(uint8_t{request.is_counted});
   writer.value(uint8_t{request.checked});
   writer.value(uint8_t{request.reports_accesses});
+  writer.value(uint8_t{request.tracks_undefined});
+  writer.value(request.start.scalars);
+  writer.value(request.start.rows);
   writer.value(static_cast<uint8_t>(request.yields));
   writer.value(request.entry_va);
   writer.value(uint8_t{request.shape != nullptr});
@@ -120,6 +123,9 @@ tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byt
   request.is_counted = reader.value<uint8_t>() != 0;
   request.checked = reader.value<uint8_t>() != 0;
   request.reports_accesses = reader.value<uint8_t>() != 0;
+  request.tracks_undefined = reader.value<uint8_t>() != 0;
+  request.start.scalars = reader.value<uint32_t>();
+  request.start.rows = reader.value<uint32_t>();
   const auto yields = reader.value<uint8_t>();
   if (yields > static_cast<uint8_t>(analysis::Yields::kAtWaits)) return invalid;
   request.yields = static_cast<analysis::Yields>(yields);

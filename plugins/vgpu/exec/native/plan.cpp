@@ -1,7 +1,9 @@
 #include "plugins/vgpu/exec/native/plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory_resource>
 #include <set>
@@ -16,7 +18,6 @@
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
-#include "plugins/vgpu/isa/branches.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -114,11 +115,6 @@ bool put_off_switches(Plan& plan) {
   return any;
 }
 
-bool writes_exec(const analysis::Node& node) {
-  const auto& written = node.effects.writes.scalars;
-  return written[isa::code::kExecLo] || written[isa::code::kExecHi];
-}
-
 std::vector<Segment> segments_of(const Plan& plan) {
   std::vector<Segment> segments;
   for (const analysis::Block& block : plan.graph.blocks) {
@@ -130,7 +126,7 @@ std::vector<Segment> segments_of(const Plan& plan) {
     uint32_t node = block.first;
     for (; node < block.end && plan.sites[node].kind != Site::Kind::kToInterpreter; ++node) {
       const Site& site = plan.sites[node];
-      if (writes_exec(plan.graph.nodes[node]) || site.is_wave_switch()) end_at(node + 1);
+      if (analysis::writes_exec(plan.graph.nodes[node]) || site.is_wave_switch()) end_at(node + 1);
     }
     end_at(node);
   }
@@ -161,6 +157,7 @@ isa::Registers registers_held_in_code(const analysis::FlowGraph& graph, bool is_
   isa::Registers registers;
   if (!is_function) {
     for (uint32_t code = 0; code < kMostStartScalars; ++code) registers.scalars.set(code);
+    if (isa::traits_of(graph.target).has_ids_in_ttmps) registers.scalars.set(kTtmp7).set(kTtmp9);
     registers.scalars.set(isa::code::kVccLo).set(isa::code::kVccHi);
     for (uint32_t id = 0; id < 3; ++id) registers.vgprs.set(id);
     registers.scc = true;
@@ -205,7 +202,8 @@ Site::Kind kind_of(const isa::Instruction& in, const Plan& plan) {
     return Site::Kind::kCall;
   switch (in.encoding) {
     case Encoding::kSmem:
-      if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc)
+      if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc ||
+          shape->bytes < 4)
         return Site::Kind::kCall;
       return in.vdst.is_scalar_register() && in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1
                  ? Site::Kind::kScalarLoad
@@ -219,6 +217,8 @@ Site::Kind kind_of(const isa::Instruction& in, const Plan& plan) {
         return Site::Kind::kCall;
       return Site::Kind::kGlobal;
     }
+    case Encoding::kScratch:
+      return shape->bytes >= 4 && !in.lds ? Site::Kind::kScratch : Site::Kind::kCall;
     case Encoding::kMubuf: {
       // For scratch, a register or 0.
       const bool is_scratch_offset = !in.soffset.exists() || in.soffset.is_scalar_register() ||
@@ -270,6 +270,7 @@ class Planner {
   bool needs_no_report(uint32_t node) const;
   bool inline_handlers(uint32_t node, size_t first, size_t count);
   Success leave_rest_of_blocks();
+  Success track_undefined();
   void number_entries();
   void add_way_in(uint32_t node, int32_t entry);
   bool is_way_in(uint32_t node) const;
@@ -304,6 +305,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> Planner::run() {
   if (const Success is_worth_it = leave_rest_of_blocks(); !is_worth_it)
     return tl::unexpected(is_worth_it.error());
   if (put_off_switches(plan_)) find_liveness();
+  if (const Success tracked = track_undefined(); !tracked) return tl::unexpected(tracked.error());
   plan_.is_counted = request_.is_counted;
   if (plan_.is_counted) plan_.segments = segments_of(plan_);
   if (!keep_operations(plan_)) return tl::unexpected(std::string("not enough memory"));
@@ -365,6 +367,8 @@ void Planner::describe_waves() {
   plan_.is_function = request_.is_function;
   plan_.is_checked = request_.checked;
   plan_.reports_accesses = request_.reports_accesses;
+  plan_.tracks_undefined = request_.tracks_undefined;
+  plan_.start = request_.start;
   plan_.m0_limits_lds = plan_.traits().m0_limits_lds;
   const GroupShape* const group = request_.shape.get();
   if (group == nullptr || !group->waves_are_alike) return;
@@ -425,7 +429,7 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
     plan_.left.push_back(text(why));
   };
   // A checked barrier calls the checks, and then control leaves.
-  const bool is_checked_barrier = request_.checked && in.op == Op::s_barrier;
+  const bool is_checked_barrier = request_.checked && isa::waits_at_barrier(in.op);
   const bool is_observed =
       request_.reports_accesses || isa::memory_shape(in.op) != nullptr || is_checked_barrier;
   if (request_.checked && is_observed && !is_ignored_[index]) emit_note_site(in, storage);
@@ -438,17 +442,19 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   } else if (node.effects.changes_mode) {
     site.kind = Site::Kind::kMode;
     plan_.changes_mode |= !indexes_registers(in.op);
-  } else if (in.op == Op::s_barrier) {
+  } else if (isa::waits_at_barrier(in.op)) {
     if (plan_.modes[index] != plan_.mode)
       return tl::unexpected(text("MODE differs from its initial value at a barrier"));
     site.kind = Site::Kind::kBarrier;
   } else if (in.op == Op::s_sleep) {
     site.kind = Site::Kind::kSleep;
+  } else if (in.op == Op::s_barrier_signal) {
+    site.kind = Site::Kind::kSignal;
   } else if (in.op == Op::s_endpgm) {
     site.kind = Site::Kind::kEnd;
   } else if (isa::is_branch(in.op) || is_long_branch(plan_.graph, index)) {
     site.kind = Site::Kind::kBranch;
-  } else if (node.effects.goes_elsewhere) {
+  } else if (node.effects.flow != isa::Flow::kNext) {
     leave("it jumps to an unknown address");
   } else if (yields) {
     site.kind = Site::Kind::kYield;
@@ -458,7 +464,15 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
     leave("a wave may stop at it");
   } else {
     site.kind = accesses_agprs(node.effects) ? Site::Kind::kCall : kind_of(in, plan_);
-    if (request_.reports_accesses && site.report_count != 0 && !needs_no_report(index))
+    if (request_.reports_accesses && site.report_count != 0 && !needs_no_report(index)) {
+      const isa::MemoryShape* const shape = isa::memory_shape(in.op);
+      const bool may_be_affine = site.kind == Site::Kind::kGlobal || site.kind == Site::Kind::kLds;
+      site.is_noted = may_be_affine && shape->bytes >= 4 && shape->verb != isa::Verb::kAtomic;
+      // No other wave accesses a wave's scratch.
+      if (!site.is_noted && site.kind != Site::Kind::kScratch) site.kind = Site::Kind::kCall;
+    }
+    if (request_.tracks_undefined &&
+        (site.kind == Site::Kind::kScratch || site.kind == Site::Kind::kLdsAtomic))
       site.kind = Site::Kind::kCall;
     if (site.kind == Site::Kind::kCall && inline_handlers(index, first, count))
       site.kind = Site::Kind::kInline;
@@ -490,7 +504,7 @@ void Planner::find_lds_stores() {
   };
   std::vector<uint32_t> starts = {blocks[plan_.graph.entry].first};
   for (uint32_t i = 0; i + 1 < nodes.size(); ++i) {
-    if (nodes[i].instruction.op == Op::s_barrier) starts.push_back(i + 1);
+    if (isa::waits_at_barrier(nodes[i].instruction.op)) starts.push_back(i + 1);
   }
   std::vector<bool> is_near(nodes.size());
   for (const uint32_t start : starts) {
@@ -505,7 +519,7 @@ void Planner::find_lds_stores() {
       for (; node < blocks[block].end && !reached[node] && !ends_at_barrier; ++node) {
         reached[node] = true;
         stores |= may_store(nodes[node].instruction);
-        ends_at_barrier = nodes[node].instruction.op == Op::s_barrier;
+        ends_at_barrier = isa::waits_at_barrier(nodes[node].instruction.op);
       }
       if (ends_at_barrier || node != blocks[block].end) continue;
       for (const uint32_t next : blocks[block].successors) pending.push_back(blocks[next].first);
@@ -557,6 +571,27 @@ Planner::Success Planner::leave_rest_of_blocks() {
     if (plan_.sites[i].kind == Site::Kind::kToInterpreter && !is_worth_it)
       return tl::unexpected(plan_.left.front());
   }
+  return {};
+}
+
+Planner::Success Planner::track_undefined() {
+  if (!request_.tracks_undefined) return {};
+  const auto reject = [](const char* why) {
+    return tl::unexpected(std::string("the check init does not support ") + why + " in compiled code");
+  };
+  if (request_.is_function) return reject("functions");
+  if (request_.layout.agprs != 0) return reject("AGPRs");
+  if (returns_to_start()) return reject("a loop that includes the first instruction");
+  plan_.definedness = analysis::definedness_of(plan_.graph, plan_.live, request_.start);
+  // At each of these sites the code stores all live scalars and leaves. LLVM takes minutes for many of them.
+  constexpr ptrdiff_t kMostExits = 200;
+  const auto exits = std::ranges::count_if(plan_.sites, [](const Site& site) {
+    return site.kind == Site::Kind::kCall || site.kind == Site::Kind::kGlobal ||
+           site.kind == Site::Kind::kLds;
+  });
+  if (plan_.is_large && exits > kMostExits) return reject("more than 200 accesses of memory");
+  if (plan_.definedness.writes_unknown) return reject("registers that are indexed by M0");
+  plan_.definedness.tracked.vgprs &= vgprs_;
   return {};
 }
 
@@ -670,9 +705,28 @@ uint64_t Plan::digest() const {
 }
 
 void resume(const MicroOp* at, Wave* wave) {
+  checks::track_undefined(*wave);
   wave->op = find_interpreted(wave, at, pc_of(at));
   wave->travelling_exec = wave->exec();
   wave->stop = Stop::kRunning;
+}
+
+void resume_if_undefined(const MicroOp* at, Wave* wave) {
+  if (wave->stop == Stop::kUndefined) resume(at, wave);
+}
+
+void note_accesses(const MicroOp* site, Wave* wave, uint64_t begin, const AccessPattern* pattern,
+                   uint64_t exec, uint32_t pitch, const uint32_t* data) {
+  wave->group->checker->access_pattern(site, *wave, begin, *pattern, exec, pitch, data);
+}
+
+void note_rows(const MicroOp* site, Wave* wave, const RowAccesses* accesses, const uint32_t* low,
+               const uint32_t* high, uint64_t base, uint64_t exec, const uint32_t* data) {
+  wave->group->checker->access_rows(site, *wave, *accesses, low, high, base, exec, data);
+}
+
+void forget_lds(WorkGroup* group) {
+  std::memset(group->lds_undefined, 0xff, group->lds_bytes);
 }
 
 std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access) {

@@ -33,6 +33,7 @@
 
 #include <tl/expected.hpp>
 
+#include "plugins/vgpu/analysis/definedness.hpp"
 #include "plugins/vgpu/analysis/liveness.hpp"
 #include "plugins/vgpu/analysis/yield_points.hpp"
 #include "plugins/vgpu/exec/block.hpp"
@@ -71,6 +72,7 @@ struct Site {
     kLds,
     kLdsAtomic,
     kCall,           ///< Calls the interpreter's handlers.
+    kSignal,         ///< The first part of a split barrier.
     kBranch,         ///< The last instruction of its block.
     kBarrier,        ///< Control leaves and re-enters at `entry_after`.
     kYield,          ///< A wait at which other waves may continue; re-enters like kBarrier.
@@ -87,6 +89,7 @@ struct Site {
   /// The site's other micro-ops; after the last one is one that returns control. Reports use it to locate
   /// faults.
   const MicroOp* operations = nullptr;
+  bool is_noted = false;     ///< Its code reports each access to the checks.
   int32_t entry = -1;        ///< Entry before the instruction, or -1.
   int32_t entry_after = -1;  ///< Entry after the instruction, or -1.
   /// Entry before the instruction for interpreted waves: first compares their registers with the expected
@@ -124,6 +127,9 @@ struct Plan {
   std::vector<Segment> segments;  ///< Sorted by `first`; only if is_counted
   bool is_checked = false;        ///< See Request
   bool reports_accesses = false;  ///< See Request
+  bool tracks_undefined = false;  ///< See Request
+  analysis::StartRegisters start;
+  analysis::Definedness definedness;  ///< Only if tracks_undefined
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -180,6 +186,10 @@ struct Request {
   bool checked = false;
   /// It observes all accesses. Only if `checked`.
   bool reports_accesses = false;
+  /// Waves with undefined registers or memory are interpreted from the first instruction that reads them on.
+  /// Only if `checked`.
+  bool tracks_undefined = false;
+  analysis::StartRegisters start = {};  ///< Only if tracks_undefined
   analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
   /// Expected shape of the work-groups; null: unknown.

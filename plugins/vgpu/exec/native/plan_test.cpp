@@ -44,7 +44,7 @@ TEST_F(Plans, SkipCodeAfterInterpretedInstructions) {
   EXPECT_LT(plan->sites[3].entry_after, 0);
 }
 
-TEST_F(Plans, CallMemoryOperationsIfAccessesAreReported) {
+TEST_F(Plans, ReportAccessesFromInlinedCode) {
   const std::vector<uint32_t> code = {kMove, 0xdc708000, 0x007f0304, kBarrier, kMove};  // global_store_dword
   EXPECT_EQ(plan_of(code)->sites[1].kind, What::kGlobal);
   Request request = request_of(code);
@@ -53,7 +53,8 @@ TEST_F(Plans, CallMemoryOperationsIfAccessesAreReported) {
   ASSERT_TRUE(plan) << plan.error();
   EXPECT_TRUE((*plan)->is_checked);
   EXPECT_EQ((*plan)->sites[0].kind, What::kInline);
-  EXPECT_EQ((*plan)->sites[1].kind, What::kCall);
+  EXPECT_EQ((*plan)->sites[1].kind, What::kGlobal);
+  EXPECT_TRUE((*plan)->sites[1].is_noted);
   EXPECT_EQ((*plan)->sites[2].kind, What::kBarrier);
 }
 

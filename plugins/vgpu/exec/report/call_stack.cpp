@@ -67,15 +67,8 @@ struct SavedRegisters {
   // Whether the instruction is s_or_saveexec s[4:5], -1, or s_mov exec, -1.
   static bool is_all_lanes(const isa::Instruction& instruction) {
     constexpr uint16_t kMinusOne = isa::code::kZero + 65;
-    switch (instruction.op) {
-      case isa::Op::s_or_saveexec_b32:
-      case isa::Op::s_or_saveexec_b64:
-      case isa::Op::s_mov_b32:
-      case isa::Op::s_mov_b64:
-        return instruction.src[0].code == kMinusOne;
-      default:
-        return false;
-    }
+    return instruction.src[0].code == kMinusOne &&
+           is_always(true, isa::implicit_effects(instruction.op).logic, isa::Bit::kOne, isa::Bit::kAny);
   }
 
   void move(const isa::Instruction& instruction) {

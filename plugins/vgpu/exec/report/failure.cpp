@@ -11,6 +11,7 @@
 #include "plugins/vgpu/exec/report/kernel_name.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/translated_code.hpp"
+#include "plugins/vgpu/fidelity/run_fidelity.hpp"
 #include "plugins/vgpu/isa/operand_text.hpp"
 
 namespace rigel::vgpu::exec {
@@ -202,6 +203,8 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
                                           ? instruction_at(block, wave.op->code_offset, bytes)
                                           : std::string("no code");
       failure.summary = "illegal instruction: " + instruction;
+      fidelity::RunFidelity::of_process().count(fidelity::Set::kIsa, instruction,
+                                                fidelity::Degree::kUnsupported, "the wave stopped");
       if (wave.illegal_reason != nullptr && instruction.find(wave.illegal_reason) == instruction.npos)
         failure.summary += fmt::format(" ({})", wave.illegal_reason);
       lanes = const_cast<Wave&>(wave).exec();

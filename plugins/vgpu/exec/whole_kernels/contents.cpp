@@ -67,11 +67,21 @@ void fill_arguments(const Kernel& kernel, std::span<std::byte> destination) {
   put_resource(kernel, kOutVa, kernel.out_bytes, arguments + argument::kOutResource);
 }
 
+// Of a unified file.
+constexpr uint32_t kAgprs = 32;
+
 RegisterLayout layout_of(const Kernel& kernel) {
+  const isa::Traits& traits = isa::traits_of(kernel.target);
   const uint32_t unit = kernel.wave_size() == 32 ? 8 : 4;
   RegisterLayout layout{kernel.wave_size(), (kernel.vgprs + unit - 1) / unit * unit};
-  if (isa::traits_of(kernel.target).allocates_sgprs)
-    layout.sgprs = std::min((kernel.sgprs + 15) / 16 * 16, kAllSgprs);
+  if (traits.allocates_sgprs) layout.sgprs = std::min((kernel.sgprs + 15) / 16 * 16, kAllSgprs);
+  // AGPRs follow the VGPRs if they are one file.
+  if (traits.has_unified_vgprs) {
+    const uint32_t rows = layout.vgprs + kAgprs, granule = traits.vgpr_granule;
+    layout.agprs = (rows + granule - 1) / granule * granule - layout.vgprs;
+  } else if (traits.has_agprs) {
+    layout.agprs = layout.vgprs;
+  }
   return layout;
 }
 
@@ -84,9 +94,13 @@ Dispatch dispatch_of(const Kernel& kernel) {
   d.wave_size = kernel.wave_size();
   d.lds_bytes = kernel.lds_bytes;
   d.private_bytes = kernel.private_bytes;
-  const uint32_t unit = kernel.wave_size() == 32 ? 8 : 4;
+  const isa::Traits& traits = isa::traits_of(kernel.target);
+  const RegisterLayout layout = layout_of(kernel);
+  const uint32_t unit = kernel.wave_size() == 32 ? 8 : traits.vgpr_granule;
+  const uint32_t rows = layout.vgprs + (traits.has_unified_vgprs ? layout.agprs : 0);
   const uint32_t eights = (kernel.sgprs + 15) / 16 * 2;
-  d.pgm_rsrc1 = (layout_of(kernel).vgprs / unit - 1) | (eights - 1) << 6 | (kernel.mode & 0xff) << 12 |
+  if (traits.has_unified_vgprs) d.pgm_rsrc3 = layout.vgprs / 4 - 1;
+  d.pgm_rsrc1 = (rows / unit - 1) | (eights - 1) << 6 | (kernel.mode & 0xff) << 12 |
                 (kernel.mode >> 8 & 1) << 21 | (kernel.mode >> 9 & 1) << 23;
   const bool dimensions = kernel.has_dimensions();
   d.pgm_rsrc2 = (kernel.private_bytes != 0 ? 1u : 0) | 8u << 1 | (dimensions ? 7u : 1u) << 7 |

@@ -49,11 +49,12 @@ Words Encoder::first(Op op, Encoding encoding, Fields fields, bool has_literal, 
   for (const uint16_t row : rows(op, encoding)) {
     const isa::tables::Row& entry = isa::tables::rows()[row];
     const isa::tables::Shape& shape = isa::tables::shapes()[entry.shape];
-    if ((fields & ~(shape.live | shape.mask)) != 0 || ((fields ^ entry.value) & fields & shape.mask) != 0)
-      continue;
-    const uint64_t bits = entry.value | fields;
+    const auto low = static_cast<uint64_t>(fields);
+    if ((low & ~(shape.live | shape.mask)) != 0 || ((low ^ entry.value) & low & shape.mask) != 0) continue;
+    const uint64_t bits = entry.value | low;
     Words words{static_cast<uint32_t>(bits)};
     if (shape.dwords >= 2) words.push_back(static_cast<uint32_t>(bits >> 32));
+    if (shape.dwords >= 3) words.push_back(static_cast<uint32_t>(fields >> 64));
     if (has_literal) words.push_back(literal);
     isa::Instruction in;
     if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk) continue;
@@ -113,8 +114,11 @@ Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_
       break;
     case Family::kGfx10:
     case Family::kGfx11:
+    case Family::kGfx12:
       fields |= uint64_t{field_of(has_register ? soffset : isa::code::kNull)} << 57;
-      if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
+      if (!has_register)
+        put(fields, isa::tables::field_positions(target_.family(), Encoding::kSmem).offset,
+            static_cast<uint32_t>(offset));
       break;
     case Family::kNone:
       break;
@@ -128,17 +132,19 @@ Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint
                             : shape.space == isa::Space::kScratch ? Encoding::kScratch
                                                                   : Encoding::kFlat;
   const bool loads = shape.verb == isa::Verb::kLoad;
-  const uint32_t bits = isa::tables::field_positions(target_.family(), encoding).offset.width;
-  Fields fields = static_cast<uint32_t>(offset) & ((1u << bits) - 1);
-  fields |= uint64_t{address} << 32 | uint64_t{data} << (loads ? 56 : 40);
+  const isa::tables::FieldPositions& positions = isa::tables::field_positions(target_.family(), encoding);
+  Fields fields = 0;
+  put(fields, positions.offset, static_cast<uint32_t>(offset));
+  put(fields, positions.vaddr, address);
+  put(fields, loads ? positions.vdst : positions.vdata, data);
   if (target_.family() != Family::kGfx8 &&
       (encoding != Encoding::kFlat || target_.family() >= Family::kGfx10)) {
     const uint32_t off = target_.family() == Family::kGfx9 ? 0x7f : isa::code::kNull;
-    fields |= uint64_t{field_of(saddr == kNoRegister ? off : saddr)} << 48;
+    put(fields, positions.saddr, field_of(saddr == kNoRegister ? off : saddr));
   }
-  constexpr Fields kHasVector = Fields{1} << 55;  // Scratch of gfx11: the address has a VGPR.
-  if (target_.family() == Family::kGfx11 && encoding == Encoding::kScratch && saddr == kNoRegister)
-    fields |= kHasVector;
+  // Scratch of gfx11 and gfx12: the address has a VGPR.
+  if (target_.family() >= Family::kGfx11 && encoding == Encoding::kScratch && saddr == kNoRegister)
+    fields |= Fields{1} << (target_.family() == Family::kGfx11 ? 55 : 49);
   return first(op, encoding, fields, false, 0);
 }
 
@@ -163,20 +169,32 @@ Words Encoder::buffer(Op op, uint32_t address, uint32_t data, uint32_t resource,
 
 Words Encoder::typed_buffer(Op op, uint32_t address, uint32_t data, uint32_t resource, uint32_t offset,
                             uint32_t soffset, uint32_t format, BufferOptions options) const {
-  const Fields fields = buffer_fields(Encoding::kMtbuf, address, data, resource, offset, soffset, options);
-  return first(op, Encoding::kMtbuf, fields | (format & 0x7f) << 19, false, 0);
+  Fields fields = buffer_fields(Encoding::kMtbuf, address, data, resource, offset, soffset, options);
+  put(fields, isa::tables::field_positions(target_.family(), Encoding::kMtbuf).format, format);
+  return first(op, Encoding::kMtbuf, fields, false, 0);
 }
 
 Encoder::Fields Encoder::buffer_fields(Encoding encoding, uint32_t address, uint32_t data, uint32_t resource,
                                        uint32_t offset, uint32_t soffset, BufferOptions options) const {
   const isa::tables::FieldPositions& positions = isa::tables::field_positions(target_.family(), encoding);
-  return (offset & 0xfff) | uint64_t{options.offen} << positions.offen.low |
-         uint64_t{options.idxen} << positions.idxen.low | uint64_t{address} << 32 | uint64_t{data} << 40 |
-         uint64_t{resource / 4} << 48 | uint64_t{field_of(soffset)} << 56;
+  Fields fields = 0;
+  put(fields, positions.offset, offset & 0xfff);
+  put(fields, positions.offen, options.offen);
+  put(fields, positions.idxen, options.idxen);
+  put(fields, positions.vaddr, address);
+  put(fields, positions.vdata, data);
+  put(fields, positions.srsrc, positions.srsrc.width < 7 ? resource / 4 : resource);
+  // Offsets of gfx12 are registers, and the constant 0 is NULL.
+  const bool is_zero = positions.soffset.width == 7 && soffset == isa::code::kZero;
+  put(fields, positions.soffset, field_of(is_zero ? isa::code::kNull : soffset));
+  return fields;
 }
 
-uint32_t Encoder::glc(Encoding encoding) const {
-  return 1u << isa::tables::field_positions(target_.family(), encoding).glc.low;
+void Encoder::make_return(Encoding encoding, uint32_t result, Words& words) const {
+  const isa::tables::FieldPositions& positions = isa::tables::field_positions(target_.family(), encoding);
+  const unsigned bit = positions.hint.width != 0 ? positions.hint.low : positions.glc.low;
+  words[bit / 32] |= 1u << bit % 32;
+  if (encoding == Encoding::kFlat) words[positions.vdst.low / 32] |= result << positions.vdst.low % 32;
 }
 
 }  // namespace rigel::vgpu::exec::whole

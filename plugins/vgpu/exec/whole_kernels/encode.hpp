@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plugins/vgpu/isa/instruction.hpp"
+#include "plugins/vgpu/isa/instruction_tables.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -70,16 +71,20 @@ class Encoder {
 
   static constexpr uint32_t kNoRegister = 0xffff;
 
-  /// Returns the field of a source or a scalar destination: gfx11 exchanged M0 and NULL.
+  /// Returns the field of a source or a scalar destination: gfx11 and later exchange M0 and NULL.
   uint32_t field_of(uint32_t code) const {
     const bool differs = code == isa::code::kM0 || code == isa::code::kNull;
-    return differs && target_.family() == isa::Family::kGfx11 ? code ^ 1 : code;
+    return differs && target_.family() >= isa::Family::kGfx11 ? code ^ 1 : code;
   }
-  /// Returns the bit of GLC in the first dword.
-  uint32_t glc(isa::Encoding encoding) const;
+  /// Makes an atomic return the old value, in another register if it is FLAT.
+  void make_return(isa::Encoding encoding, uint32_t result, Words& words) const;
 
  private:
-  using Fields = uint64_t;
+  /// Fields of three dwords.
+  __extension__ using Fields = unsigned __int128;
+  static void put(Fields& fields, isa::tables::Field at, uint64_t value) {
+    fields |= Fields{value & ((uint64_t{1} << at.width) - 1)} << at.low;
+  }
   Fields buffer_fields(isa::Encoding encoding, uint32_t address, uint32_t data, uint32_t resource,
                        uint32_t offset, uint32_t soffset, BufferOptions options) const;
   Words first(isa::Op op, isa::Encoding encoding, Fields fields, bool has_literal, uint32_t literal) const;

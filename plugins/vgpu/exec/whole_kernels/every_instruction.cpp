@@ -107,8 +107,9 @@ class EveryInstruction : InstructionWriter {
     s_load("s_load_dwordx8", sgpr::kInResource, argument::kInResource);
     s_load("s_load_dwordx16", sgpr::kData, argument::kNumbers);
     s_load("s_load_dwordx16", sgpr::kData + 16, argument::kNumbers + 64);
-    put(encoder_.sopp(op("s_waitcnt"), 0));
+    wait_for_all();
     flat_scratch(1);
+    copy_group_ids(1);
     put(encoder_.sop1(op("s_mov_b32"), isa::code::kM0, inline_integer(-1)));
     put(encoder_.sop2(op("s_mul_i32"), kWaveOffset, kFirstGroupId, kLiteral, kWaveBytes));
     put(encoder_.sop2(op("s_add_u32"), kWaveOffset, kWaveOffset, kLiteral, waves_at));
@@ -131,7 +132,7 @@ class EveryInstruction : InstructionWriter {
       put(encoder_.vop2(op("v_and_b32"), kScratch, inline_integer(60), 0));
     }
     v_const(kSums, 0);
-    put(encoder_.sopp(op("s_waitcnt"), 0));
+    wait_for_all();
     for (uint32_t vgpr = first_data_; vgpr < kVgprs; ++vgpr) {
       if (draw_.one_in(2)) make_regular(vgpr);
     }
@@ -142,18 +143,18 @@ class EveryInstruction : InstructionWriter {
   void finish() {
     for (uint32_t at = 0; at < AccessRegisters::kBytes; at += 4) {
       put(encoder_.ds(op("ds_read_b32"), kSlot, kIndex, 0, at));
-      put(encoder_.sopp(op("s_waitcnt"), 0));
+      wait_for_all();
       add_to_sum(v(kIndex));
     }
     for (uint32_t at = 0; at < kernel_.private_bytes; at += 4) {
-      if (is_gfx11()) {
+      if (is_rdna3()) {
         v_const(kIndex, at);
         put(encoder_.flat(op("scratch_load_dword"), kIndex, kIndex, 0));
       } else {
         put(encoder_.buffer(op("buffer_load_dword"), 0, kIndex, kScratchResource, at, sgpr::kScratchOffset,
                             {}));
       }
-      put(encoder_.sopp(op("s_waitcnt"), 0));
+      wait_for_all();
       add_to_sum(v(kIndex));
     }
     put(encoder_.sop2(op("s_mul_i32"), sgpr::kTemporary, kFirstGroupId, kLiteral, kernel_.group[0]));
@@ -223,7 +224,7 @@ class EveryInstruction : InstructionWriter {
       put(encoder_.sop2(op("s_cselect_b32"), sgpr::kTemporary, inline_integer(1), inline_integer(0)));
       add_to_sum(sgpr::kTemporary);
     }
-    if (in.vdst.exists()) put(encoder_.sopp(op("s_waitcnt"), 0));
+    if (in.vdst.exists()) wait_for_all();
     for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.second_dst, in.vdst}) {
       if (!operand.exists() || operand.code == kExecLo || operand.code == isa::code::kNull) continue;
       const bool is_mask = operand.type == isa::Type::kMask;

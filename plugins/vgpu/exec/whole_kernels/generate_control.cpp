@@ -17,7 +17,7 @@ void Generator::barrier() {
       put(encoder_.ds(op("ds_write_b32"), slot_, data_vgpr(), 0, at));
   }
   wait();
-  put(encoder_.sopp(op("s_barrier"), 0));
+  put_barrier();
   // Functions can be called in any LDS phase, so they access only the work-item's own LDS.
   if (!function_) lds_shared_ = !lds_shared_;
   const uint32_t count = 1 + draw_.below(3);
@@ -43,7 +43,7 @@ void Generator::multiply_add_chain() {
     put_label(loop_label);
   }
   if (draw_.one_in(2)) arithmetic(2);
-  put(encoder_.sopp(op("s_barrier"), 0));
+  put_barrier();
   const uint32_t steps = 1 + draw_.below(6);
   for (uint32_t i = 0; i < steps; ++i) {
     const uint32_t a = data_vgpr(), b = data_vgpr();
@@ -117,7 +117,7 @@ void Generator::nested_statements(uint32_t count, uint32_t depth, bool same_for_
   with_restored_places([&] { statements(count, depth); });
   // LDS returns to its previous phase after the statements.
   if (lds_shared_ != shared) {
-    put(encoder_.sopp(op("s_barrier"), 0));
+    put_barrier();
     lds_shared_ = shared;
   }
   same_for_group_ = was_same;

@@ -49,7 +49,11 @@ uint32_t Generator::write_index(uint32_t bits) {
       const uint32_t offset = has_bits ? argument::kOut : one_of({argument::kIn + 4, argument::kAtomics + 4});
       static_assert((kOutVa & 0xffff) == 0xf000 && kInVa >> 32 <= kMaxIndex && kAtomicsVa >> 32 <= kMaxIndex);
       put(encoder_.smem(op("s_load_dword"), kM0, kKernarg, static_cast<int32_t>(offset)));
-      put(encoder_.sopp(op("s_waitcnt"), counters(kNoWait, 0)));
+      if (is_gfx12()) {
+        put(encoder_.sopp(op("s_wait_kmcnt"), 0));
+      } else {
+        put(encoder_.sopp(op("s_waitcnt"), counters(kNoWait, 0)));
+      }
       return has_bits ? 15 : 0;
     }
     default:

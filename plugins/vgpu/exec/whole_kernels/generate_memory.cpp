@@ -228,7 +228,7 @@ void Generator::scalar_store() {
 }
 
 uint32_t Generator::unified_format() {
-  return 1 + draw_.below(is_gfx11() ? 63 : 77);
+  return 1 + draw_.below(is_rdna3() ? 63 : 77);
 }
 
 // Writes a descriptor of `count` records with a random format to temporaries.
@@ -364,7 +364,7 @@ void Generator::atomic_on_own_field() {
   if (addressing == 0) {
     Words words = encoder_.buffer(op("buffer" + name), address, data, sgpr::kOutResource, 0,
                                   inline_integer(0), {.offen = true});
-    if (returns) words[0] |= encoder_.glc(isa::Encoding::kMubuf);
+    if (returns) encoder_.make_return(isa::Encoding::kMubuf, data, words);
     put(words);
     result = data;
   } else {
@@ -379,7 +379,7 @@ void Generator::atomic_on_own_field() {
     const bool is_flat = is_gfx8() || (!by_base && draw_.one_in(3));
     Words words = by_base ? encoder_.flat(op("global" + name), address, data, 0, base)
                           : encoder_.flat(op((is_flat ? "flat" : "global") + name), address, data, 0);
-    if (returns) words[0] |= encoder_.glc(isa::Encoding::kFlat), words[1] |= result << 24;
+    if (returns) encoder_.make_return(isa::Encoding::kFlat, result, words);
     put(words);
   }
   wait();
@@ -471,7 +471,7 @@ void Generator::scratch() {
       std::string(stores ? "_store_" : "_load_") + (width == 1   ? (stores ? "byte" : "ubyte")
                                                     : width == 2 ? (stores ? "short" : "ushort")
                                                                  : kWidths[dwords - 1]);
-  const uint32_t addressing = is_gfx11() ? 2 + draw_.below(3) : draw_.below(is_gfx8() ? 3 : 5);
+  const uint32_t addressing = is_rdna3() ? 2 + draw_.below(3) : draw_.below(is_gfx8() ? 3 : 5);
   if (addressing == 3) {  // scratch_*, by an offset in an SGPR
     const isa::Op scratch = op("scratch" + suffix);
     s_mov(sgpr::kTemporary, offset + moved);

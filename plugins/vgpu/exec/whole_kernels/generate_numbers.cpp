@@ -105,7 +105,7 @@ void Generator::id_arithmetic() {
   const uint32_t count = 2 + draw_.below(7);
   for (uint32_t i = 0; i < count; ++i) {
     // Values that are uniform at one barrier may not be at the next.
-    if (same_for_group_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
+    if (same_for_group_ && draw_.one_in(4)) put_barrier();
     // One draw per variable: compilers evaluate arguments in any order, and a seed must define one kernel.
     const uint32_t to = part(), a = part(), b = part();
     const uint32_t shift = inline_integer(static_cast<int32_t>(draw_.below(draw_.one_in(6) ? 32 : 10)));

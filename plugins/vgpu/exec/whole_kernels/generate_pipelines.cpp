@@ -65,11 +65,15 @@ void Generator::uses_of_loads() {
   const std::span<const uint32_t> second = lds_first ? memory_results : lds_results;
   const auto count = static_cast<uint32_t>(first.size());
   const uint32_t in_flight = draw_.one_in(3) ? draw_.below(count + 1) : 0;
-  put(encoder_.sopp(op("s_waitcnt"),
-                    lds_first ? counters(kNoWait, in_flight) : counters(in_flight, kNoWait)));
+  if (is_gfx12()) {
+    put(encoder_.sopp(op(lds_first ? "s_wait_dscnt" : "s_wait_loadcnt"), in_flight));
+  } else {
+    put(encoder_.sopp(op("s_waitcnt"),
+                      lds_first ? counters(kNoWait, in_flight) : counters(in_flight, kNoWait)));
+  }
   use(first.first(count - in_flight));
   if (draw_.one_in(2)) work_during_loads(2);
-  put(encoder_.sopp(op("s_waitcnt"), counters(0, 0)));
+  wait_for_all();
   use(first.last(in_flight));
   use(second);
   store_of(sum);

@@ -136,6 +136,7 @@ void Generator::begin() {
     s_load("s_load_dwordx2", sgpr::kIn, argument::kIn);
   }
   s_load("s_load_dword", sgpr::kLimit, argument::kLimit);
+  copy_group_ids(dimensions ? 3 : 1);
   if (flavour_ != Flavour::kMoves || draw_.one_in(2)) {
     s_load("s_load_dwordx8", sgpr::kInResource, argument::kInResource);
   } else {
@@ -157,7 +158,7 @@ void Generator::begin() {
   if (uses_scratch) {
     k.private_bytes = one_of({16u, 32u, 64u, 128u});
     flat_scratch(dimensions ? 3 : 1);
-    scratch_in_resource_ = !is_gfx11() && draw_.one_in(3);
+    scratch_in_resource_ = !is_rdna3() && draw_.one_in(3);
     if (scratch_in_resource_) {
       const uint32_t r = kScratchResource;
       put(encoder_.sop2(op("s_add_u32"), r, r, sgpr::kScratchOffset));
@@ -287,8 +288,9 @@ void Generator::statement(uint32_t depth) {
   const bool branches = flavour_ == Flavour::kEverything;
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record_access();
   if (draw_.one_in(24)) return byte_range_load();
-  if (!is_gfx11() && draw_.one_in(12))
+  if (image_.exists() && draw_.one_in(12))
     return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
+  if (alu_.has_matrices() && draw_.one_in(16)) return matrices();
   if (draw_.one_in(20)) return temporary_mode(depth);
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(12)) return rare_statement();
@@ -418,6 +420,13 @@ void Generator::moves() {
     } else {
       v_mov(to, draw_.one_in(12) ? data_sgpr() : v(near));
     }
+  }
+}
+
+void Generator::matrices() {
+  const uint32_t count = 1 + draw_.below(4);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (const Words words = alu_.matrix(draw_, registers()); !words.empty()) put(words);
   }
 }
 

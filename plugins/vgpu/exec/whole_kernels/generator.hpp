@@ -75,6 +75,7 @@ class Generator : InstructionWriter {
   void statement_of_topic(uint32_t depth);
   void moves();
   void arithmetic(uint32_t max_count);
+  void matrices();
   void exchange();
   uint32_t scalar_near_overflow();
   uint32_t aligned_scalar();
@@ -156,7 +157,8 @@ class Generator : InstructionWriter {
   void nested_statements(uint32_t count, uint32_t depth, bool same_for_group = false);
 
   Registers registers() const {
-    return {kernel_.vgprs, first_data_, sgpr::kData, sgpr::kDataEnd, false, true, layout_of(kernel_).sgprs};
+    const RegisterLayout layout = layout_of(kernel_);
+    return {kernel_.vgprs, first_data_, sgpr::kData, sgpr::kDataEnd, false, true, layout.sgprs, layout.agprs};
   }
   uint32_t condition();
   void forget_written();

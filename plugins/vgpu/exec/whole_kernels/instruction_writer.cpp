@@ -124,7 +124,7 @@ void InstructionWriter::v_cmp(const char* op_name, uint32_t a, uint32_t b) {
 }
 
 void InstructionWriter::flat_scratch(uint32_t group_ids) {
-  if (is_gfx11()) return;
+  if (is_rdna3()) return;
   put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + group_ids));
   const uint32_t offset = sgpr::kScratchOffset, init = kFlatScratchInit;
   if (is_gfx8()) {
@@ -142,15 +142,53 @@ void InstructionWriter::flat_scratch(uint32_t group_ids) {
   }
 }
 
+void InstructionWriter::copy_group_ids(uint32_t group_ids) {
+  if (!is_gfx12()) return;
+  constexpr uint32_t kTtmp7 = 115, kTtmp9 = 117;
+  put(encoder_.sop1(op("s_mov_b32"), kFirstGroupId, kTtmp9));
+  if (group_ids == 1) return;
+  put(encoder_.sop2(op("s_and_b32"), kFirstGroupId + 1, kTtmp7, isa::code::kLiteral, 0xffff));
+  put(encoder_.sop2(op("s_lshr_b32"), kFirstGroupId + 2, kTtmp7, inline_integer(16)));
+}
+
+void InstructionWriter::wait_for_all() {
+  if (!is_gfx12()) {
+    put(encoder_.sopp(op("s_waitcnt"), 0));
+    return;
+  }
+  put(encoder_.sopp(op(one_of({"s_wait_loadcnt_dscnt", "s_wait_idle"})), 0));
+  put(encoder_.sopp(op("s_wait_kmcnt"), 0));
+  put(encoder_.sopp(op("s_wait_storecnt"), 0));
+}
+
+void InstructionWriter::put_barrier() {
+  if (!is_gfx12()) {
+    put(encoder_.sopp(op("s_barrier"), 0));
+    return;
+  }
+  put(encoder_.sop1(op("s_barrier_signal"), 0, inline_integer(-1)));
+  put(encoder_.sopp(op("s_barrier_wait"), 0xffff));
+}
+
 void InstructionWriter::wait() {
   if (draw_.one_in(24)) put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
   if (draw_.one_in(3)) wait_for_some();
   if (draw_.one_in(4)) return;  // loads may remain in flight
+  if (is_gfx12()) {
+    wait_for_all();
+    return;
+  }
   put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : counters(0, 0)));
 }
 
 void InstructionWriter::wait_for_some() {
   const uint32_t max_count = draw_.one_in(2) ? 0 : draw_.below(6);
+  if (is_gfx12()) {
+    const char* const counter = one_of({"s_wait_loadcnt", "s_wait_dscnt", "s_wait_kmcnt", "s_wait_storecnt",
+                                        "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt"});
+    put(encoder_.sopp(op(counter), max_count | max_count << 8));
+    return;
+  }
   if (is_rdna() && draw_.one_in(4)) {
     put(encoder_.sopk(op(one_of({"s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_vscnt"})),
                       isa::code::kNull, max_count));
@@ -167,7 +205,7 @@ void InstructionWriter::wait_for_some() {
 uint32_t InstructionWriter::counters(uint32_t vector, uint32_t others) const {
   vector = std::min(vector, is_gfx8() ? 15u : 63u);
   others = std::min(others, is_rdna() ? 63u : 15u);
-  if (is_gfx11()) return 7 | others << 4 | vector << 10;
+  if (is_rdna3()) return 7 | others << 4 | vector << 10;
   constexpr uint32_t kNoExports = 7 << 4;
   return (vector & 15) | kNoExports | others << 8 | vector >> 4 << 14;
 }

@@ -48,9 +48,10 @@ class InstructionWriter {
 
   bool is_gfx8() const { return encoder_.target().family() == isa::Family::kGfx8; }
   bool is_gfx9() const { return encoder_.target().family() == isa::Family::kGfx9; }
-  bool is_gfx11() const { return encoder_.target().family() == isa::Family::kGfx11; }
+  bool is_rdna3() const { return encoder_.target().family() >= isa::Family::kGfx11; }
+  bool is_gfx12() const { return encoder_.target().family() == isa::Family::kGfx12; }
   bool is_rdna() const { return encoder_.target().family() >= isa::Family::kGfx10; }
-  bool flat_has_offset() const { return is_gfx9() || is_gfx11(); }
+  bool flat_has_offset() const { return is_gfx9() || is_rdna3(); }
   void s_mov(uint32_t dst, uint32_t value);
   void v_mov(uint32_t dst, uint32_t source) { put(encoder_.vop1(op("v_mov_b32"), dst, source)); }
   void v_const(uint32_t dst, uint32_t value);
@@ -66,6 +67,10 @@ class InstructionWriter {
   /// Emits a wait. Following statements work whether or not loads have completed.
   void wait();
   void wait_for_some();
+  void wait_for_all();
+  void put_barrier();
+  /// Copies the work-group's ids to where other chips have them.
+  void copy_group_ids(uint32_t group_ids);
   /// Copies the wave's offset in scratch, which has the SGPR after the work-group's ids, and initialises
   /// FLAT_SCRATCH. gfx11 does the latter at launch, and has no offset.
   void flat_scratch(uint32_t group_ids);

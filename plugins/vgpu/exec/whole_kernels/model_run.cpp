@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
-#include "plugins/vgpu/reference/dispatch_run.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {
@@ -40,8 +39,8 @@ ModelRun run_on_model(const Kernel& kernel, const std::vector<uint32_t>& code,
   map(world, kKernargVa, arguments.data(), arguments.size());
   map(world, kCodeVa, code.data(), code.size() * 4);
   const reference::DispatchRun run = reference::run_dispatch(kernel.target, dispatch_of(kernel), world);
-  if (!run.failure.empty()) return {run.failure, run.is_open, {}, {}};
-  return {{}, run.is_open, bytes_of(world.regions[0]), bytes_of(world.regions[1])};
+  if (!run.failure.empty()) return {run.failure, run.is_open, {}, {}, {}};
+  return {{}, run.is_open, bytes_of(world.regions[0]), bytes_of(world.regions[1]), run.counts};
 }
 
 }  // namespace rigel::vgpu::exec::whole

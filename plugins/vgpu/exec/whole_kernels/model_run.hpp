@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "plugins/vgpu/exec/whole_kernels/whole_kernel.hpp"
+#include "plugins/vgpu/reference/dispatch_run.hpp"
 
 namespace rigel::vgpu::exec::whole {
 
@@ -17,6 +19,7 @@ struct ModelRun {
   bool is_open = false;
   std::vector<std::byte> out;  ///< Output, with guards.
   std::vector<std::byte> atomics;
+  std::map<uint64_t, reference::DispatchRun::Count> counts;  ///< Executions by address
 };
 
 /// `out` is the initial output, with guards.

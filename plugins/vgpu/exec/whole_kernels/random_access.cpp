@@ -76,6 +76,12 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     const uint64_t mask = ((uint64_t{1} << width) - 1) << low;
     fields = (fields & ~mask) | (value << low & mask);
   };
+  auto third = static_cast<uint32_t>(draw.bits());  // the third dword
+  const auto set_field = [&](isa::tables::Field field, uint64_t value) {
+    if (field.low < 64) return set(field.low, field.width, value);
+    const uint32_t low = field.low - 64u, mask = ((1u << field.width) - 1) << low;
+    third = (third & ~mask) | (static_cast<uint32_t>(value) << low & mask);
+  };
   constexpr uint32_t kMaxDwords = 4;
   const auto data = [&] {
     return registers.first_data + draw.below(registers.vgprs - registers.first_data - kMaxDwords + 1);
@@ -87,19 +93,23 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     const uint32_t unit = is_atomic ? bytes : !draw.one_in(8) ? std::min(bytes, 4u) : 1;
     return draw.below((room - bytes) / unit + 1) * unit;
   };
-  set(32, 8, registers.place);
-  set(40, 8, data());
-  set(48, 8, data());
-  set(56, 8, data());
-  const bool is_gfx8 = target_.family() == Family::kGfx8, is_gfx10 = target_.family() == Family::kGfx10,
-             is_gfx11 = target_.family() == Family::kGfx11;
   const isa::tables::FieldPositions& positions =
       isa::tables::field_positions(target_.family(), shape.encoding);
-  const auto set_flag = [&](isa::tables::Field field, bool value) { set(field.low, field.width, value); };
+  if (shape.encoding == Encoding::kDs) {
+    set(40, 8, data());
+    set(48, 8, data());
+    set(56, 8, data());
+  } else {
+    set_field(positions.vaddr, registers.place);
+    set_field(positions.vdata, data());
+    set_field(positions.vdst, data());
+  }
+  const bool is_gfx8 = target_.family() == Family::kGfx8, is_gfx10 = target_.family() == Family::kGfx10,
+             is_rdna3 = target_.family() >= Family::kGfx11;
   switch (shape.encoding) {
     case Encoding::kDs: {
       set(32, 8, registers.slot);
-      set_flag(positions.gds, false);
+      set_field(positions.gds, 0);
       if (memory != nullptr && memory->pair) {
         const uint32_t slot_bytes = AccessRegisters::kBytes * registers.items;
         const uint32_t far_stride = memory->far_pair ? slot_bytes / (64 * bytes) : 1;
@@ -119,36 +129,41 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
       const auto has_no_offset = [&](Encoding encoding) {
         return is_gfx8 || (is_gfx10 && encoding == Encoding::kFlat);
       };
-      if (!is_gfx8 && !is_gfx11) set(13, 1, 0);  // not to LDS
+      if (!is_gfx8 && !is_rdna3) set(13, 1, 0);  // not to LDS
       const uint32_t no_saddr =
           target_.family() >= Family::kGfx10 ? encoder_.field_of(isa::code::kNull) : 0x7fu;
-      if (!is_gfx8) set(48, 7, no_saddr);
-      set(0, positions.offset.width,
-          has_no_offset(shape.encoding) ? 0 : offset_in_place(AccessRegisters::kBytes));
+      if (!is_gfx8) set_field(positions.saddr, no_saddr);
+      set_field(positions.offset,
+                has_no_offset(shape.encoding) ? 0 : offset_in_place(AccessRegisters::kBytes));
       if (shape.encoding == Encoding::kGlobal && memory->addtid) {
-        set(48, 7, registers.wave_place);
+        set_field(positions.saddr, registers.wave_place);
       } else if (shape.encoding == Encoding::kGlobal && draw.one_in(2)) {
-        set(32, 8, registers.offset);
-        set(48, 7, registers.base);
+        set_field(positions.vaddr, registers.offset);
+        set_field(positions.saddr, registers.base);
       } else if (shape.encoding == Encoding::kScratch) {
         const bool by_scalar = draw.one_in(2);
-        set(32, 8, registers.scratch_offset);
-        if (by_scalar) set(48, 7, registers.scratch_scalar);
-        if (is_gfx11) set(55, 1, !by_scalar);  // whether the address has the VGPR
+        set_field(positions.vaddr, registers.scratch_offset);
+        if (by_scalar) set_field(positions.saddr, registers.scratch_scalar);
+        // Whether the address has the VGPR.
+        if (is_rdna3) set(target_.family() == Family::kGfx11 ? 55 : 49, 1, !by_scalar);
       }
       break;
     }
     case Encoding::kMubuf:
     case Encoding::kMtbuf: {
-      const bool is_scratch = !is_gfx11 && shape.encoding == Encoding::kMubuf && draw.one_in(3);
-      set(0, 12, offset_in_place(AccessRegisters::kBytes));
-      set_flag(positions.offen, true);
-      set_flag(positions.idxen, false);
-      if (shape.encoding == Encoding::kMubuf && !is_gfx11) set(16, 1, 0);  // not to LDS
-      set(32, 8, is_scratch ? registers.scratch_offset : registers.offset);
-      set(48, 5, (is_scratch ? registers.scratch_resource : registers.resource) / 4);
-      set_flag(positions.tfe, false);
-      set(56, 8, is_scratch ? registers.scratch_wave : isa::code::kZero);
+      const bool is_scratch = !is_rdna3 && shape.encoding == Encoding::kMubuf && draw.one_in(3);
+      const uint32_t resource = is_scratch ? registers.scratch_resource : registers.resource;
+      const bool takes_registers = positions.soffset.width == 7;  // not constants
+      set_field(positions.offset, offset_in_place(AccessRegisters::kBytes));
+      set_field(positions.offen, 1);
+      set_field(positions.idxen, 0);
+      if (shape.encoding == Encoding::kMubuf && !is_rdna3) set(16, 1, 0);  // not to LDS
+      set_field(positions.vaddr, is_scratch ? registers.scratch_offset : registers.offset);
+      set_field(positions.srsrc, positions.srsrc.width < 7 ? resource / 4 : resource);
+      set_field(positions.tfe, 0);
+      set_field(positions.soffset, is_scratch        ? registers.scratch_wave
+                                   : takes_registers ? encoder_.field_of(isa::code::kNull)
+                                                     : isa::code::kZero);
       break;
     }
     default:
@@ -156,9 +171,10 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
   }
   const uint64_t bits = entry.value | (fields & shape.live & ~shape.mask);
   Words words{static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+  if (shape.dwords == 3) words.push_back(third);
   isa::Instruction in;
   if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk || in.row != row ||
-      in.bytes != 8 || !is_allowed(in, registers))
+      in.bytes != words.size() * 4 || !is_allowed(in, registers))
     return {};
   return words;
 }
@@ -177,7 +193,7 @@ Words RandomAccess::scalar(Op op, Draw& draw, const AccessRegisters& registers) 
   Words words = is_buffer ? encoder_.smem(op, to, registers.resource, 0, registers.wave_offset)
                           : encoder_.smem(op, to, registers.wave_place, 0);
   if (memory.verb == Verb::kAtomic && !words.empty() && draw.one_in(2))
-    words[0] |= encoder_.glc(Encoding::kSmem);
+    encoder_.make_return(Encoding::kSmem, to, words);
   return words;
 }
 

@@ -6,6 +6,7 @@
 
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 #include "plugins/vgpu/reference/expected.hpp"
 
 namespace rigel::vgpu::exec::whole {
@@ -121,6 +122,7 @@ RandomAlu::RandomAlu(const isa::Target& target)
     const bool is_scalar = isa::is_scalar_alu(shape.encoding) && shape.encoding != Encoding::kSopp;
     const bool is_vector = isa::is_vector_alu(shape.encoding);
     if (is_vector && isa::name(op).find("cmpx") != std::string_view::npos) narrows_.push_back(row);
+    if (is_vector && reference::is_of_matrices(op)) matrices_.push_back(row);
     if (is_excluded(op)) continue;
     if (is_scalar) scalar_.push_back(row);
     if (is_vector) vector_.push_back(row);
@@ -142,6 +144,10 @@ Words RandomAlu::narrows(Draw& draw, const Registers& registers) const {
   Registers also_exec = registers;
   also_exec.exec = true;
   return draw_from(narrows_, draw, also_exec);
+}
+
+Words RandomAlu::matrix(Draw& draw, const Registers& registers) const {
+  return draw_from(matrices_, draw, registers);
 }
 
 RandomAlu::Rows RandomAlu::all() const {
@@ -300,12 +306,16 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
            (operand.code == isa::code::kNull && has_null(target_)) ||
            (operand.code >= isa::code::kVccLo && end <= isa::code::kVccHi + 1u);
   };
+  // The executor rejects matrices in scalar registers and in registers that the kernel does not have.
+  const bool is_matrix = reference::is_of_matrices(in.op);
   for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.second_dst}) {
     if (!operand.exists()) continue;
-    if (operand.is_vgpr()) {
+    if (operand.is_agpr()) {
+      if (operand.agpr() + operand.dwords > registers.agprs) return false;
+    } else if (operand.is_vgpr()) {
       const bool exists =
           operand.vgpr() >= registers.first_data && operand.vgpr() + operand.dwords <= registers.vgprs;
-      if (!exists && operand.vgpr() < kFirstMissingVgpr) return false;
+      if (!exists && (operand.vgpr() < kFirstMissingVgpr || is_matrix)) return false;
     } else if (operand.code == isa::code::kExecLo) {
       if (!registers.exec) return false;
     } else if (!is_data_sgpr(operand)) {
@@ -315,11 +325,15 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
   for (const isa::Operand& operand :
        {in.src[0], in.src[1], in.src[2], in.second_src[0], in.second_src[1], in.second_src[2]}) {
     if (!operand.exists()) continue;
-    if (operand.is_agpr()) return false;
-    if (operand.is_vgpr()) {
-      if (operand.vgpr() + operand.dwords > registers.vgprs && operand.vgpr() < kFirstMissingVgpr)
+    if (operand.is_agpr()) {
+      if (operand.agpr() + operand.dwords > registers.agprs) return false;
+    } else if (operand.is_vgpr()) {
+      if (operand.vgpr() + operand.dwords > registers.vgprs &&
+          (operand.vgpr() < kFirstMissingVgpr || is_matrix)) {
         return false;
+      }
     } else if (operand.is_scalar_register()) {
+      if (is_matrix) return false;
       if (operand.code != isa::code::kExecLo && !is_data_sgpr(operand)) return false;
     } else if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) {
       return false;
@@ -330,6 +344,7 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
   // Lane selects, and the data of v_writelane, are scalars.
   if (in.op == Op::v_writelane_b32 && (in.src[0].is_vgpr() || in.src[1].is_vgpr())) return false;
   if (in.op == Op::v_readlane_b32 && in.src[1].is_vgpr()) return false;
+  if (isa::name(in.op).starts_with("v_s_") && in.src[0].is_vgpr()) return false;
   // Operations that only move 32 bits cannot be clamped.
   if (in.clamp && !has_clamp(in)) return false;
   return registers.exchanges ||

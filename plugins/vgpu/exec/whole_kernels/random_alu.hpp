@@ -18,6 +18,7 @@ struct Registers {
   bool exec = false;                        ///< EXEC may be reduced (v_cmpx).
   bool exchanges = true;                    ///< Lanes may read other lanes.
   uint32_t sgprs = kAllSgprs;               ///< Number of SGPRs.
+  uint32_t agprs = 0;                       ///< Number of accumulation registers.
 };
 
 class RandomAlu {
@@ -29,6 +30,9 @@ class RandomAlu {
   Words vector(reference::Draw& draw, const Registers& registers) const;
   Words scalar(reference::Draw& draw, const Registers& registers) const;
   Words narrows(reference::Draw& draw, const Registers& registers) const;
+  bool has_matrices() const { return !matrices_.empty(); }
+  /// A matrix instruction, or a move from or to AGPRs; nothing if the registers are too few.
+  Words matrix(reference::Draw& draw, const Registers& registers) const;
 
   using Rows = std::vector<uint16_t>;  ///< Indices of table rows.
   /// Returns all rows of vector() and scalar(), and v_cmpx.
@@ -43,7 +47,7 @@ class RandomAlu {
 
   isa::Target target_;
   uint32_t null_;  // NULL in fields of instructions
-  Rows common_, vector_, scalar_, narrows_;
+  Rows common_, vector_, scalar_, narrows_, matrices_;
 };
 
 }  // namespace rigel::vgpu::exec::whole

@@ -23,14 +23,37 @@ void set(std::span<uint32_t> words, unsigned first, unsigned last, uint64_t valu
     words[bit / 32] |= static_cast<uint32_t>(value >> (bit - first) & 1) << bit % 32;
 }
 
-/// A format: encodings of gfx8 and gfx9, of gfx10, and bytes per texel.
-struct Format {
-  uint32_t data, number, unified, bytes;
+/// Fields of an instruction's first three dwords.
+class Fields {
+ public:
+  void put(isa::tables::Field at, uint64_t value) {
+    for (unsigned bit = 0; bit < at.width; ++bit) {
+      if ((value >> bit & 1) != 0) set(bits_, at.low + bit, at.low + bit, 1);
+    }
+  }
+  /// Puts a group of four scalar registers or more. Short fields lack the low bits.
+  void put_group(isa::tables::Field at, uint32_t code) { put(at, at.width < 7 ? code / 4 : code); }
+  Words of(uint64_t value, const isa::tables::Shape& shape) const {
+    const uint64_t low = bits_[0] | uint64_t{bits_[1]} << 32;
+    const uint64_t bits = value | (low & shape.live & ~shape.mask);
+    Words words = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+    if (shape.dwords == 3) words.push_back(bits_[2]);
+    return words;
+  }
+
+ private:
+  std::array<uint32_t, 3> bits_{};
 };
-constexpr Format kFormats[] = {{4, 7, 22, 4},   {10, 0, 56, 4}, {1, 0, 1, 1},   {11, 7, 64, 8},
-                               {14, 7, 77, 16}, {5, 7, 29, 4},  {10, 1, 57, 4}, {12, 0, 65, 8},
-                               {16, 0, 133, 2}, {10, 9, 130, 4}};
-constexpr Format kIntegers[] = {{4, 4, 20, 4}, {11, 4, 62, 8}, {14, 4, 75, 16}, {2, 5, 12, 2}};
+
+/// A format: encodings of gfx8 and gfx9, of gfx10, and of gfx11 and gfx12; bytes per texel.
+struct Format {
+  uint32_t data, number, unified, compact, bytes;
+};
+constexpr Format kFormats[] = {
+    {4, 7, 22, 22, 4}, {10, 0, 56, 42, 4}, {1, 0, 1, 1, 1},    {11, 7, 64, 50, 8},  {14, 7, 77, 63, 16},
+    {5, 7, 29, 29, 4}, {10, 1, 57, 43, 4}, {12, 0, 65, 51, 8}, {16, 0, 133, 68, 2}, {10, 9, 130, 66, 4}};
+constexpr Format kIntegers[] = {
+    {4, 4, 20, 20, 4}, {11, 4, 62, 48, 8}, {14, 4, 75, 61, 16}, {2, 5, 12, 12, 2}};
 
 struct Extents {
   uint32_t type = k2D, width = 1, height = 1, planes = 1, pitch = 1, levels = 1;
@@ -38,19 +61,28 @@ struct Extents {
 
 void put_resource(const isa::Target& target, uint64_t va, const Format& format, const Extents& image,
                   std::span<uint32_t> words) {
-  const bool gfx8 = target.family() == Family::kGfx8, gfx10 = target.family() == Family::kGfx10;
+  const bool gfx8 = target.family() == Family::kGfx8, gfx10 = target.family() == Family::kGfx10,
+             gfx11 = target.family() == Family::kGfx11, gfx12 = target.family() == Family::kGfx12;
+  const bool has_pitch = image.type == k1D || image.type == k2D;
   set(words, 0, 39, va >> 8);
   set(words, 78, 91, image.height - 1);
-  set(words, 112, 115, image.levels - 1);
+  set(words, gfx12 ? 111 : 112, 115, image.levels - 1);
   set(words, 116, 120, gfx8 ? kLinearGfx8 : 0);
   set(words, 124, 127, image.type);
-  if (gfx10) {
-    set(words, 52, 60, format.unified);
+  if (gfx12) {
+    set(words, 44, 48, image.levels - 1);
+    set(words, 49, 56, format.compact);
+    set(words, 62, 77, image.width - 1);
+    set(words, 128, 143, (has_pitch ? image.pitch : image.planes) - 1);
+    return;
+  }
+  if (gfx10 || gfx11) {
+    set(words, 52, 60, gfx11 ? format.compact : format.unified);
     set(words, 62, 75, image.width - 1);
-    set(words, 95, 95, 1);
-    const bool has_pitch = target.minor == 3 && (image.type == k1D || image.type == k2D);
-    set(words, 128, 141, (has_pitch ? image.pitch : image.planes) - 1);
-    set(words, 164, 167, image.levels - 1);
+    set(words, 95, 95, gfx10);
+    const bool uses_pitch = has_pitch && (gfx11 || target.minor == 3);
+    set(words, 128, 141, (uses_pitch ? image.pitch : image.planes) - 1);
+    set(words, gfx11 ? 48 : 164, gfx11 ? 51 : 167, image.levels - 1);
     return;
   }
   set(words, 52, 57, format.data);
@@ -116,7 +148,8 @@ ImageWords RandomImage::reads(Draw& draw, uint64_t va) const {
     set(words.sampler, 3 * i, 3 * i + 2, plain ? draw.below(3) : same ? mode : draw.below(8));
   set(words.sampler, 12, 14, draw.below(8));
   set(words.sampler, 15, 15, draw.one_in(3));
-  set(words.sampler, 44, 55, 4095);
+  const unsigned max_lod = target_.family() == Family::kGfx12 ? 45 : 44;
+  set(words.sampler, max_lod, max_lod + 11, 4095);
   const uint32_t linear = draw.below(2);
   set(words.sampler, 84, 85, linear);
   set(words.sampler, 86, 87, linear);
@@ -149,21 +182,28 @@ Words RandomImage::attempt(uint16_t row, Draw& draw, const Registers& registers,
     const uint32_t first = written ? registers.first_data : 0;
     return first + draw.below(registers.vgprs - first);
   };
-  uint64_t fields = uint64_t{1 + draw.below(15)} << 8;  // DMASK
-  if (target_.family() == Family::kGfx10) {
-    fields |= draw.below(6) << 3;  // DIM
-  } else {
-    fields |= draw.below(2) << 14;  // DA
+  const isa::tables::FieldPositions& positions =
+      isa::tables::field_positions(target_.family(), Encoding::kMimg);
+  Fields fields;
+  const auto put = [&fields](isa::tables::Field field, uint64_t value) { fields.put(field, value); };
+  put(positions.dmask, 1 + draw.below(15));
+  put(positions.dim, draw.below(6));
+  put(positions.da, draw.below(2));
+  put(positions.unorm, draw.one_in(4));
+  const bool has_sampler_fields =
+      positions.sampler_tfe.width != 0 && isa::tables::has_sampler_fields(entry.value);
+  put(has_sampler_fields ? positions.sampler_tfe : positions.tfe, draw.one_in(8));
+  put(positions.a16, draw.one_in(8));
+  put(positions.d16, draw.one_in(8));
+  put(positions.vaddr, vgpr(false));
+  put(positions.vdata, vgpr(true));
+  fields.put_group(positions.srsrc, resource);
+  if (isa::image_shape(entry.op)->has_sampler()) fields.put_group(positions.ssamp, sampler);
+  if (shape.dwords == 3) {  // The addresses after the first.
+    for (uint8_t low = 72; low < 96; low += 8) put({low, 8}, vgpr(false));
+    if (!has_sampler_fields) put({56, 8}, vgpr(false));
   }
-  if (draw.one_in(4)) fields |= 1u << 12;           // UNORM
-  if (draw.one_in(8)) fields |= 1u << 16;           // TFE
-  if (draw.one_in(8)) fields |= uint64_t{1} << 62;  // A16 of gfx10
-  if (draw.one_in(8)) fields |= uint64_t{1} << 63;  // D16
-  fields |= uint64_t{vgpr(false)} << 32 | uint64_t{vgpr(true)} << 40;
-  fields |= uint64_t{resource / 4} << 48;
-  if (isa::image_shape(entry.op)->has_sampler()) fields |= uint64_t{sampler / 4} << 53;
-  const uint64_t bits = entry.value | (fields & shape.live & ~shape.mask);
-  Words words = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+  Words words = fields.of(entry.value, shape);
   for (unsigned i = 0; i < 3; ++i) {  // for NSA addresses
     uint32_t further = 0;
     for (unsigned at = 0; at < 32; at += 8) further |= vgpr(false) << at;
@@ -178,8 +218,11 @@ Words RandomImage::attempt(uint16_t row, Draw& draw, const Registers& registers,
     return operand.vgpr() + operand.dwords + further <= registers.vgprs;
   };
   constexpr unsigned kMaxAddresses = 13;  // the resource determines the number of addresses
-  const bool has_dimension = target_.family() == Family::kGfx10;
-  return fits(in.vdst, 2) && fits(in.vaddr, has_dimension ? 0 : kMaxAddresses) ? words : Words{};
+  const bool has_listed =
+      std::all_of(in.nsa, in.nsa + in.nsa_count, [&](uint8_t n) { return n < registers.vgprs; });
+  return has_listed && fits(in.vdst, 2) && fits(in.vaddr, positions.dim.width != 0 ? 0 : kMaxAddresses)
+             ? words
+             : Words{};
 }
 
 Words RandomImage::write(isa::Op op, uint32_t address, uint32_t data, uint32_t dmask,
@@ -188,15 +231,21 @@ Words RandomImage::write(isa::Op op, uint32_t address, uint32_t data, uint32_t d
     const isa::tables::Row& entry = isa::tables::rows()[row];
     if (entry.op != op) continue;
     const isa::tables::Shape& shape = isa::tables::shapes()[entry.shape];
-    uint64_t fields = uint64_t{dmask} << 8 | 1u << 12 | uint64_t{address} << 32 | uint64_t{data} << 40 |
-                      uint64_t{resource / 4} << 48;
-    if (target_.family() == Family::kGfx10) fields |= 1u << 3;  // DIM: 2D
-    const uint64_t bits = entry.value | (fields & shape.live & ~shape.mask);
-    Words words = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+    const isa::tables::FieldPositions& positions =
+        isa::tables::field_positions(target_.family(), Encoding::kMimg);
+    Fields fields;
+    fields.put(positions.vaddr, address);
+    if (shape.dwords == 3) fields.put({72, 8}, address + 1);
+    fields.put(positions.vdata, data);
+    fields.put_group(positions.srsrc, resource);
+    fields.put(positions.dmask, dmask);
+    fields.put(positions.unorm, 1);
+    fields.put(positions.dim, 1);  // 2D
+    Words words = fields.of(entry.value, shape);
     isa::Instruction in;
     if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk || in.op != op)
       continue;
-    if (in.bytes == 8 && in.vdata.dwords <= 4) return words;
+    if (in.bytes == words.size() * 4 && in.vdata.dwords <= 4) return words;
   }
   return {};
 }

@@ -21,6 +21,9 @@ class RandomImage {
 
   explicit RandomImage(const isa::Target& target);
 
+  /// Whether the chip has image instructions.
+  bool exists() const { return !reads_.empty(); }
+
   /// Returns an image at `va`, a multiple of 256.
   ImageWords reads(reference::Draw& draw, uint64_t va) const;
   /// Returns a plane of kRowTexels by `rows` texels of one, two or four unsigned dwords, for stores and

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include <unistd.h>
@@ -18,6 +19,10 @@
 
 namespace rigel::vgpu::exec::whole {
 namespace {
+
+bool is_counted(const Kernel& kernel) {
+  return kernel.data_seed / 8 % 2 == 0;  // independent of the compiled path
+}
 
 constexpr int64_t kMaxTimeSlices = 256;  // each s_sleep ends a time slice
 constexpr int64_t kShortTimeSlice = 40;
@@ -52,8 +57,11 @@ std::vector<ExecutionPath> execution_paths() {
   return paths;
 }
 
+using Counts = std::map<uint64_t, reference::DispatchRun::Count>;
+
 struct Runner::State {
   std::vector<std::byte> out, atomics;
+  Counts counts;                    // of executed instructions, by address
   std::vector<uint32_t> registers;  // of the last work-group's waves
 };
 
@@ -111,16 +119,18 @@ void clear(const isa::Target& target, const Launch& launch, WorkGroup& group, st
   const bool keeps_flat_scratch = traits.has_launched_flat_scratch;
   const uint32_t rsrc2 = dispatch.pgm_rsrc2, id_rows = rows_of_ids(target, rsrc2);
   uint32_t sgprs = dispatch.user_sgpr_count + (keeps_flat_scratch ? 0 : rsrc2 & 1);
-  for (int i = 0; i < 3; ++i) sgprs += rsrc2 >> (7 + i) & 1;
+  for (int i = 0; i < 3 && !traits.has_ids_in_ttmps; ++i) sgprs += rsrc2 >> (7 + i) & 1;
   std::memset(group.lds, 0, group.lds_bytes);
   for (uint32_t w = 0; w < launch.waves_per_group(); ++w) {
     Wave& wave = group.waves[w];
     uint32_t* const scalars = wave.scalars();
     std::fill(scalars + sgprs, scalars + isa::code::kVccLo, 0);
+    const uint32_t ids[] = {scalars[kTtmp7], scalars[kTtmp8], scalars[kTtmp9]};
     std::fill(scalars + isa::code::kVccLo + 2, scalars + isa::code::kExecLo, 0);
+    if (traits.has_ids_in_ttmps) std::copy_n(ids, 3, scalars + kTtmp7);
     if (!keeps_flat_scratch) std::fill(scalars + kFlatScratchSlot, scalars + kFlatScratchSlot + 2, 0);
     std::memset(wave.registers + layout.vgpr_offset(id_rows), 0,
-                size_t{layout.vgprs - id_rows} * layout.row_bytes());
+                size_t{layout.vgprs - id_rows + layout.agprs} * layout.row_bytes());
     if (scratch != nullptr) std::memset(scratch + wave.scratch_offset, 0, dispatch.scratch_wave_bytes);
   }
 }
@@ -143,8 +153,10 @@ bool reads_only_what_is_written(const Kernel& kernel, const Launch& launch, std:
   for (uint32_t v = rows_of_ids(kernel.target, rsrc2); v < 256; ++v) {
     if (live.vgprs[v]) return false;
   }
+  if (live.agprs.any()) return false;
   uint32_t sgprs = launch.dispatch().user_sgpr_count;
-  for (int i = 0; i < 3; ++i) sgprs += rsrc2 >> (7 + i) & 1;
+  const bool has_ids = !isa::traits_of(kernel.target).has_ids_in_ttmps;
+  for (int i = 0; i < 3 && has_ids; ++i) sgprs += rsrc2 >> (7 + i) & 1;
   for (uint32_t s = sgprs; s < isa::code::kVccLo; ++s) {
     if (live.scalars[s]) return false;
   }
@@ -201,10 +213,46 @@ std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
   return line;
 }
 
+// Adds the counts of a work-group and clears them.
+void add_counts(TranslatedCode& code, GroupCounters& counters,
+                std::map<uint64_t, reference::DispatchRun::Count>& counts) {
+  code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
+    if (index >= counters.size() || counters[index].times == 0) return;
+    reference::DispatchRun::Count& count = counts[pc];
+    count.waves += counters[index].times;
+    count.lanes += counters[index].lanes;
+  });
+  counters.clear();
+}
+
+// Describes the first instruction whose counts differ; empty: none.
+std::string count_difference(const Counts& expected, const Counts& actual) {
+  const auto differs = [&](const Counts& from, const Counts& other) -> std::string {
+    for (const auto& entry : from) {
+      const uint64_t pc = entry.first;
+      const auto found = other.find(pc);
+      if (found != other.end() && found->second == entry.second) continue;
+      const auto numbers = [&](const Counts& counts) {
+        const auto at = counts.find(pc);
+        return at == counts.end()
+                   ? std::string("none")
+                   : text("%llu waves, %llu lanes", static_cast<unsigned long long>(at->second.waves),
+                          static_cast<unsigned long long>(at->second.lanes));
+      };
+      return text("count of the instruction at offset 0x%llx",
+                  static_cast<unsigned long long>(pc - kCodeVa)) +
+             ": expected " + numbers(expected) + ", is " + numbers(actual);
+    }
+    return {};
+  };
+  const std::string missing = differs(expected, actual);
+  return missing.empty() ? differs(actual, expected) : missing;
+}
+
 // Compiles the code of waves that started in the interpreter, and functions that they called.
-void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
-  if (!code->is_to_be_compiled()) return;
-  TranslatedCode::compile_aside(code, variant);
+void compile(const std::shared_ptr<TranslatedCode>& code, const TranslatedCode::Usage& usage) {
+  if (!code->is_to_be_compiled(usage)) return;
+  TranslatedCode::compile_aside(code, usage);
   while (code->is_being_compiled()) usleep(2000);
 }
 
@@ -226,6 +274,7 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
   key.level = path.level;
   key.compilation = device.compilation;
   key.as_large = path.as_large;
+  key.counted = is_counted(kernel);
   const auto code = std::make_shared<TranslatedCode>(key, m.bus);
   WaveMemory memory(m.bus);
   const auto slots =
@@ -234,6 +283,8 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
     reset(kernel);
     const auto launch = std::make_shared<Launch>(device, m.bus, m.dispatch, slots);
     launch->set_code(code);
+    if (key.counted) launch->set_profiled({.events = true});
+    m.actual.counts.clear();
     const bool needs_no_clear = reads_only_what_is_written(kernel, *launch, {m.code.host, kMaxCodeBytes});
     Group group(*launch);
     if (!group.reserve(launch)) return "no scratch memory for it";
@@ -246,7 +297,7 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
         group.start(index, needs_no_clear ? launch->groups() : index + 1);
         clear(kernel.target, *launch, group.work_group(),
               kernel.private_bytes == 0 ? nullptr : m.scratch.host);
-        if (path.compiled) compile(code, variant_of_mode(kernel.mode));
+        if (path.compiled) compile(code, launch->usage());
         Group::Outcome outcome = Group::Outcome::kTurnOver;
         const auto continues = [&] {
           return outcome == Group::Outcome::kTurnOver || outcome == Group::Outcome::kSleeping;
@@ -256,6 +307,7 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
           outcome = group.run(memory, environment, time_slice);
         }
         instructions += group.instructions();
+        if (key.counted) add_counts(*code, group.counters(), m.actual.counts);
         group.set_unstarted();
         if (outcome == Group::Outcome::kEnded) continue;
         if (outcome == Group::Outcome::kFailed) {
@@ -298,6 +350,10 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
           (*reg < m.expected.registers.size() ? text(" %08x", m.expected.registers[*reg]) : " none") +
           ", is" + (*reg < m.actual.registers.size() ? text(" %08x", m.actual.registers[*reg]) : " none");
     }
+    if (verdict.what.empty()) {
+      verdict.what = count_difference(m.expected.counts, m.actual.counts);
+      if (!verdict.what.empty()) verdict.what += where;
+    }
     if (!verdict.what.empty()) {
       verdict.kind = Verdict::Kind::kDiffers;
       return {};
@@ -316,6 +372,15 @@ void Runner::judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verd
   const auto out = first_difference(model.out, m.expected.out);
   const auto atomic = first_difference(model.atomics, m.expected.atomics);
   verdict.judged = !out && !atomic;
+  const std::string count = is_counted(kernel) && verdict.judged && !model.is_open
+                                ? count_difference(model.counts, m.expected.counts)
+                                : std::string();
+  if (!count.empty()) {
+    verdict.judged = false;
+    verdict.kind = Verdict::Kind::kDiffers;
+    verdict.what = "reference model: " + count;
+    return;
+  }
   if (verdict.judged) return;
   if (model.is_open) {
     verdict.not_judged = "the manuals leave a result undefined";

@@ -3,6 +3,9 @@
 // Paths: the interpreter at each SIMD level; compiled code for each level above baseline, compiled as a
 // small and as a large kernel.
 //
+// Half of the kernels, by their data_seed, count their instructions for a profile. The counts must be equal
+// on all paths and on the reference model.
+//
 // The expected result is that of the baseline interpreter, which reference/ compares with the manuals per
 // instruction. Small kernels also run completely on the reference model. It must have the same memory,
 // unless the manuals allow several results for an executed instruction.
