@@ -78,18 +78,28 @@ Arguments find_arguments(const Plan& plan) {
       unchanged &= ~nodes[n].effects.writes.scalars;
       if (!is_same) continue;
       const int32_t begin = static_cast<int32_t>(op.aux), end = begin + in.vdst.dwords * 4;
-      const auto region = std::find_if(arguments.regions.begin(), arguments.regions.end(),
-                                       [&](const auto& other) { return other.pointer == pointer; });
+      auto region = std::ranges::find(arguments.regions, pointer, &Arguments::Region::pointer);
       arguments.loads[n] = static_cast<uint32_t>(region - arguments.regions.begin());
-      if (region == arguments.regions.end()) {
-        arguments.regions.push_back({pointer, n, begin, end});
-      } else {
-        region->begin = std::min(region->begin, begin);
-        region->end = std::max(region->end, end);
-      }
+      if (region == arguments.regions.end())
+        region = arguments.regions.insert(region, {pointer, n, begin, end});
+      region->begin = std::min(region->begin, begin);
+      region->end = std::max(region->end, end);
+      region->is_certain |= b == plan.graph.entry;
     }
   }
-  return arguments;
+  // The other regions may not be accessed, and their memory may not exist.
+  Arguments certain;
+  std::map<uint32_t, uint32_t> numbers;
+  for (uint32_t i = 0; i < arguments.regions.size(); ++i) {
+    if (!arguments.regions[i].is_certain) continue;
+    numbers[i] = static_cast<uint32_t>(certain.regions.size());
+    certain.regions.push_back(arguments.regions[i]);
+  }
+  for (const auto& [node, region] : arguments.loads) {
+    if (const auto number = numbers.find(region); number != numbers.end())
+      certain.loads[node] = number->second;
+  }
+  return certain;
 }
 
 }  // namespace rigel::vgpu::exec::compiler

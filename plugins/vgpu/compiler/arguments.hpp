@@ -22,6 +22,7 @@ struct Arguments {
     uint32_t pointer = 0;        ///< The scalar with the pointer's lower half.
     uint32_t first_load = 0;     ///< The node of the first load.
     int32_t begin = 0, end = 0;  ///< In bytes, relative to the pointer.
+    bool is_certain = false;     ///< Each wave loads from it.
   };
   std::vector<Region> regions;
   std::map<uint32_t, uint32_t> loads;  ///< The region of each load, by node.

@@ -40,6 +40,13 @@ TEST_F(KernelArguments, ExcludeLoadsInLoops) {
       << "a loop may wait for what it loads";
 }
 
+TEST_F(KernelArguments, ExcludePointersOfConditionalLoads) {
+  EXPECT_TRUE(find_arguments(*plan_of({kIfScc, kLoad, 0})).loads.empty());
+  const Arguments found = find_arguments(*plan_of({kLoad, 0, kIfScc, kLoadPair, 8}));
+  EXPECT_EQ(found.loads, (std::map<uint32_t, uint32_t>{{0, 0}, {2, 0}}));
+  EXPECT_EQ(found.regions[0].end, 16);
+}
+
 TEST_F(KernelArguments, AreEmptyIfScalarMemoryChanges) {
   EXPECT_TRUE(find_arguments(*plan_of({kLoad, 0, kInvalidate[0], kInvalidate[1]})).loads.empty());
   EXPECT_TRUE(find_arguments(*plan_of({kLoad, 0, kScalarStore[0], kScalarStore[1]})).loads.empty());

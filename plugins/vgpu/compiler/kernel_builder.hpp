@@ -15,6 +15,7 @@
 //  kernel_memory.cpp, kernel_known_memory.cpp    memory accesses, at arbitrary and affine addresses
 //  kernel_scratch.cpp, kernel_scalar_loads.cpp   scratch; scalar loads
 //  kernel_loads.cpp                              loads delayed until s_waitcnt
+//  kernel_checks.cpp                          registers and LDS under the check `init`
 //
 // *Threads:* a builder is used by one thread.
 #pragma once
@@ -237,6 +238,19 @@ class KernelBuilder {
   void check_end(uint32_t node);
   Value* is_in_batch();
   void hand_over_unless(uint32_t node, Value* holds);
+  // Kernels under the check `init` (kernel_checks.cpp). Initialises the state of tracked registers.
+  enum class EntryKind : uint8_t { kTrusted, kChecked, kBatchStart };
+  void start_tracking(EntryKind kind);
+  Value* defined_field(size_t field);
+  // Leaves to the interpreter before the node if it would read undefined registers.
+  void test_defined(uint32_t node);
+  void note_defined(uint32_t node);
+  Value* selected_lane(const isa::Instruction& in);
+  void leave_unless(uint32_t node, Value* holds);
+  // Stores the registers that are live before the node, and pending loads, on a path that leaves.
+  void store_all(uint32_t node);
+  Value* shadow_of(Value* lds_begin);
+
   Value* group_field(size_t field) { return b_.CreateLoad(i32(), at(group_, field)); }
 
   // Adds an assumption. Assumptions accumulate and are tested together before the next observable
@@ -272,13 +286,13 @@ class KernelBuilder {
   std::vector<std::function<void()>> deferred_stores(const isa::Registers& live,
                                                      const std::bitset<256>& inactive, StoreFor reader);
   Value* base_of_active(uint32_t index);
-  enum class EntryKind : uint8_t { kTrusted, kChecked, kBatchStart };
   void load_initial_state(uint32_t node);
 
   void leave(Stop stop, Value* op);
 
   // Continues with the next wave of the batch (wave_row.hpp). If there is none, code after this call leaves.
   void continue_with_next_wave(const char* next, BasicBlock* to);
+  void continue_in_order();
   // Ends the wave's part at a barrier, yield or sleep. The wave re-enters at the site's `entry_after`.
   void switch_wave(uint32_t node);
 
@@ -329,11 +343,28 @@ class KernelBuilder {
         done, [] {}, [&] { build_call(node); });
   }
 
+  // The two paths of an access: its addresses were found, or they were not.
+  struct Fork {
+    BasicBlock* reached = nullptr;
+    BasicBlock* otherwise = nullptr;
+  };
+  Fork make_fork() {
+    return {BasicBlock::Create(context_, "reached", function_),
+            BasicBlock::Create(context_, "otherwise", function_)};
+  }
+  // Continues at `reached` of the result.
+  Fork fork_if(Value* reached) {
+    const Fork fork = make_fork();
+    b_.CreateCondBr(reached, fork.reached, fork.otherwise, likely());
+    b_.SetInsertPoint(fork.reached);
+    return fork;
+  }
+
   void note_place(uint32_t node) { b_.CreateStore(operations_at(node), wave_field(offsetof(Wave, op))); }
 
-  // Scalar loads (kernel_scalar_loads.cpp). load_arguments() runs before the first wave of a batch and jumps
-  // to `next`.
-  void load_arguments(Value* entry, BasicBlock* next);
+  // Scalar loads (kernel_scalar_loads.cpp). load_arguments() runs before the first wave. If it does not find
+  // them, which is rare, the interpreter runs the wave.
+  void load_arguments();
   Value* address_from(Value* pointer, int32_t offset);
   void build_scalar_load(uint32_t node);
   void build_scalar_load_anew(uint32_t node);
@@ -362,9 +393,13 @@ class KernelBuilder {
     Value* is_scratch = nullptr;  // Whether the descriptor is that of scratch.
     Value* base = nullptr;        // Address of lane 0 at offset 0.
     Value* bytes = nullptr;       // Limit of a lane's offsets.
+    Value* scalar = nullptr;      // Scalar offset of a SCRATCH instruction, if it has one.
     bool offsets_wrap = false;    // Register offset and instruction offset are added in 32 bits.
   };
+  // Of a buffer's descriptor.
   Scratch scratch_of(const isa::Instruction& in);
+  // Of FLAT_SCRATCH; without `is_scratch`.
+  Scratch own_scratch();
   // Bytes of a lane's scratch that code accesses without a call.
   Value* lane_scratch_bytes();
   Value* offset_in(const Scratch& scratch, const isa::Instruction& in, Value* register_offset);
@@ -389,6 +424,7 @@ class KernelBuilder {
   // Affine instructions (lane_rules.hpp)
 
   Common common_of(uint32_t node, unsigned i, unsigned part = 0);
+  Common common_of(const isa::Operand& operand, const Step& step, unsigned i, unsigned part);
   Value* number(uint32_t node, unsigned i, unsigned part = 0) { return common_of(node, i, part).base; }
   Shape shape_of_source(uint32_t node, unsigned i) const {
     const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
@@ -496,19 +532,39 @@ class KernelBuilder {
 
   void access_affine(uint32_t node, const Place& place, bool stores, uint32_t data, unsigned dwords);
 
+  // The extent that a site has used last, as values. Extents are valid as long as the function runs, because
+  // the slice holds a translation scope (WaveMemory::Scope). The values need no loads where waves or loops
+  // repeat the access.
+  struct Window {
+    llvm::AllocaInst *begin = nullptr, *limit = nullptr;  // Accesses at [begin, begin + limit) are in it.
+    llvm::AllocaInst* host = nullptr;
+  };
+  static constexpr size_t kMostWindows = 8;
+  bool has_window(uint32_t node);
+  // `bytes`: size of the site's accesses.
+  Window& window_of(uint32_t node, uint32_t bytes);
+  void load_window(uint32_t node, uint32_t bytes);
+  // If `holds` is true and the range is found, continues at `fork.reached` and returns the host address.
+  Value* place_in_window(uint32_t node, Value* va, uint32_t bytes, Value* holds, const Fork& fork);
+
   // Returns false if the addresses are not affine.
   bool build_global_affine(uint32_t node);
 
+  template <class Build>
+  void if_reached(Value* reached, Build build) {
+    with_fallback(reached, build, [] {});
+  }
   template <class Done, class Otherwise>
   void with_fallback(Value* reached, Done done, Otherwise do_otherwise) {
-    auto* const found = BasicBlock::Create(context_, "reached", function_);
-    auto* const fallback = BasicBlock::Create(context_, "otherwise", function_);
+    with_fallback(fork_if(reached), done, do_otherwise);
+  }
+  // Called where the addresses were found.
+  template <class Done, class Otherwise>
+  void with_fallback(const Fork& fork, Done done, Otherwise do_otherwise) {
     auto* const after = BasicBlock::Create(context_, "behind", function_);
-    b_.CreateCondBr(reached, found, fallback, likely());
-    b_.SetInsertPoint(found);
     done();
     b_.CreateBr(after);
-    b_.SetInsertPoint(fallback);
+    b_.SetInsertPoint(fork.otherwise);
     do_otherwise();
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
@@ -538,9 +594,9 @@ class KernelBuilder {
   // differ, and no landing can represent both.
   bool overlaps_in_part(const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
-  // `reached`: whether the addresses were found. If not, the handler is called at once and its results go to
-  // landings.
-  void delay_loads(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
+  // Called where the addresses were found. If they are not, the handler is called at once and its results go
+  // to landings.
+  void delay_loads(uint32_t node, const Fork& fork, std::vector<PendingLoad> loads);
   void add_pending(PendingLoad load);
   Value* landing_of(uint32_t index);
   // A landing that neither a pending load nor one of `others` uses.
@@ -571,6 +627,7 @@ class KernelBuilder {
   Value* are_in_lds(const std::vector<uint32_t>& accesses, Outside outside);
   Value* lds_place(uint32_t node, uint32_t offset);
   bool build_lds_affine(uint32_t node);
+  void note_lds(uint32_t node, const LdsPlaces& places, uint32_t offset, uint32_t row);
   // LDS loads that share an address register and one guard.
   bool is_delayable_lds_load(uint32_t node) const;
   std::vector<uint32_t> lds_loads_from(uint32_t node) const;
@@ -583,6 +640,25 @@ class KernelBuilder {
   };
   std::vector<GuardedLds>::const_iterator guarded_lds(uint32_t node) const;
   void build_guarded_lds_load(uint32_t node);
+  // Reports the accesses to `place` to the checks, if the site's are. `begin`: the address of the lowest
+  // lane, or its offset in LDS. `row`: number of the row that is stored, or kNoRow.
+  static constexpr uint32_t kNoRow = ~0u;
+  void note_accesses(uint32_t node, const Place& place, unsigned dwords, Value* begin, Value* pitch,
+                     uint32_t row);
+  // Reports accesses at any addresses: those of a row in LDS, or rows in global memory without the base.
+  // `rows`: the row of addresses, that of their upper halves or kNoRow, and that which is stored or kNoRow.
+  struct NotedRows {
+    uint32_t low = 0, high = kNoRow, stored = kNoRow;
+  };
+  void note_rows(uint32_t node, const NotedRows& rows, Value* base);
+  Value* constant_bytes(const void* from, size_t size);
+  // Stores a row in one of outside_rows(). Null: kNoRow.
+  Value* row_copy(unsigned number, uint32_t index);
+  void build_lds_noted(uint32_t node);
+  // Whether `reached` holds and the elements at `begins` have no undefined bits.
+  Value* are_defined_in_lds(Value* reached, const std::vector<Value*>& begins, Place place, unsigned dwords);
+  // After a store to `place`.
+  void define_in_lds(Place place, unsigned dwords);
   // Whether elements at the two offsets share no byte.
   bool are_disjoint(const Place& place, uint32_t first_offset, uint32_t second_offset, uint32_t bytes) const;
 
@@ -731,12 +807,15 @@ class KernelBuilder {
   std::vector<BasicBlock*> blocks_;
   std::map<uint32_t, BasicBlock*> after_switch_;
   Value *linkage_ = nullptr, *group_ = nullptr, *memory_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
+  // Of the batch: whether there is one, the entry point of its waves, their initial budget.
+  Value *is_in_batch_ = nullptr, *batch_entry_ = nullptr, *turn_ = nullptr;
   llvm::AllocaInst *wave_ = nullptr, *registers_ = nullptr, *entry_ = nullptr, *state_ = nullptr,
                    *scalars_ = nullptr, *budget_ = nullptr;
   std::map<uint32_t, llvm::AllocaInst*> rows_;
+  std::map<uint32_t, Window> windows_;  // By node.
   Arguments arguments_;
-  std::map<uint32_t, std::vector<llvm::AllocaInst*>> argument_variables_;  // By node: one variable per dword.
-  std::vector<llvm::AllocaInst*> arguments_known_;  // By region: whether its loads have been done.
+  std::map<uint32_t, std::vector<Value*>> argument_values_;  // By node: one for each dword.
+  BasicBlock* arguments_missing_ = nullptr;                  // Where control goes if some are not found.
 
   std::vector<RunStep> run_;
   // In a loop: a row's value in the current vector, and whether it must be stored.
@@ -781,7 +860,15 @@ class KernelBuilder {
   std::bitset<128> kept_scalars_;
   std::bitset<256> kept_rows_;
   std::map<uint32_t, llvm::AllocaInst*> base_variables_, pitch_variables_;
-  std::map<uint16_t, Value*> carries_;
+  // The carry in a lane mask, the same in all lanes.
+  struct Carry {
+    Value* value = nullptr;
+    // If it is that of a sum of two bases: these, and the row and the base of the sum.
+    std::array<Value*, 2> sources{};
+    uint32_t row = 0;
+    Value* base = nullptr;
+  };
+  std::map<uint16_t, Carry> carries_;
 };
 
 }  // namespace rigel::vgpu::exec::compiler

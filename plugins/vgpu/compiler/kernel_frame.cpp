@@ -205,6 +205,12 @@ void KernelBuilder::make_function() {
   lds_ = b_.CreateLoad(pointer(), at(group_, offsetof(WorkGroup, lds)));
   lds_bytes_ = b_.CreateLoad(i32(), at(group_, plan_.is_checked ? offsetof(WorkGroup, exact_lds_bytes)
                                                                 : offsetof(WorkGroup, lds_bytes)));
+  if (plan_.expected_entry >= 0) {
+    const auto row_field = [&](size_t field) { return at(group_, offsetof(WorkGroup, row) + field); };
+    is_in_batch_ = is_in_batch();
+    batch_entry_ = b_.CreateLoad(pointer(), row_field(offsetof(WorkGroup::Row, begin)));
+    turn_ = b_.CreateLoad(i64(), row_field(offsetof(WorkGroup::Row, turn)));
+  }
   if (plan_.is_counted) {
     auto* const find = llvm::FunctionType::get(pointer(), {pointer(), pointer()}, false);
     counters_ = b_.CreateCall(find, linked(offsetof(Linkage, counters)), {group_, linkage_});
@@ -224,6 +230,8 @@ void KernelBuilder::load_initial_state(uint32_t node) {
   const isa::Registers& live = plan_.live.before[node];
   isa::Registers others = live;
   for (uint32_t code = 0; code < kMostStartScalars; ++code) others.scalars.reset(code);
+  const bool has_ids_in_ttmps = isa::traits_of(plan_.graph.target).has_ids_in_ttmps;
+  if (has_ids_in_ttmps) others.scalars.reset(kTtmp9).reset(kTtmp7);
   others.scc = false;
   for (uint32_t row = 0; row < plan_.ids.size(); ++row) others.vgprs.reset(row);
   load_live(others, plan_.live.inactive_before[node]);
@@ -231,6 +239,10 @@ void KernelBuilder::load_initial_state(uint32_t node) {
   for (uint32_t code = 0; code < kMostStartScalars; ++code) {
     if (!live.scalars[code]) continue;
     set_scalar(code * 4, b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, scalars) + code * 4)));
+  }
+  for (const auto& [code, place] : {std::pair{kTtmp9, kScalarOfTtmp9}, std::pair{kTtmp7, kScalarOfTtmp7}}) {
+    if (!has_ids_in_ttmps || !live.scalars[code]) continue;
+    set_scalar(code * 4, b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, scalars) + place * 4)));
   }
   b_.CreateStore(b_.getInt64(0), scalar_at(kVcc * 4));
   b_.CreateStore(all_lanes(), scalar_at(kExec * 4));
@@ -245,18 +257,39 @@ void KernelBuilder::make_entries() {
   auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
   llvm::IRBuilder<>(invalid).CreateUnreachable();
   entry_switch_ = BasicBlock::Create(context_, "ways", function_);
-  load_arguments(function_->getArg(2), entry_switch_);
+  load_arguments();
+  b_.CreateBr(entry_switch_);
+  llvm::SwitchInst* missing = nullptr;
+  if (arguments_missing_ != nullptr) {
+    b_.SetInsertPoint(arguments_missing_);
+    missing = b_.CreateSwitch(function_->getArg(2), invalid, plan_.entry_count);
+  }
   b_.SetInsertPoint(entry_switch_);
   llvm::SwitchInst* const entries = b_.CreateSwitch(b_.CreateLoad(i64(), entry_), invalid, plan_.entry_count);
+  const auto hand_over_without_arguments = [&](int32_t entry, uint32_t node, EntryKind beginning) {
+    if (missing == nullptr) return;
+    auto* const in = BasicBlock::Create(context_, "missing", function_);
+    missing->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
+    b_.SetInsertPoint(in);
+    before_ = shapes_at_[plan_.graph.block_of(node)];
+    if (plan_.sites[node].entry == 0 && beginning != EntryKind::kTrusted) start_tracking(beginning);
+    if (beginning == EntryKind::kBatchStart) {
+      load_initial_state(node);
+      store_live(plan_.live.before[node], plan_.live.inactive_before[node]);
+    }
+    hand_over(node);
+  };
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
     const Site& site = plan_.sites[node];
     const auto enter = [&](int32_t entry, EntryKind beginning) {
+      hand_over_without_arguments(entry, node, beginning);
       auto* const in = BasicBlock::Create(context_, "enter", function_);
       entries->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
       if (beginning == EntryKind::kBatchStart) batch_start_ = in;
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
       before_ = shapes_at_[block];
+      if (site.entry == 0 && beginning != EntryKind::kTrusted) start_tracking(beginning);
       if (beginning == EntryKind::kBatchStart) {
         load_initial_state(node);
       } else {
@@ -278,6 +311,7 @@ void KernelBuilder::make_entries() {
       auto* const in = BasicBlock::Create(context_, "behind", function_);
       entries->addCase(b_.getInt64(static_cast<uint64_t>(site.entry_after)), in);
       after_switch_[node] = in;
+      hand_over_without_arguments(site.entry_after, node + 1, EntryKind::kTrusted);
     }
   }
 }
@@ -536,7 +570,7 @@ void KernelBuilder::continue_with_next_wave(const char* next, BasicBlock* to) {
   if (batch_start_ == nullptr) return;
   auto* const next_block = BasicBlock::Create(context_, "next", function_);
   auto* const time_is_up = BasicBlock::Create(context_, "over", function_);
-  Value* const wave = call(next, {this->wave(), budget_});
+  Value* const wave = call(next, {group_, this->wave(), budget_});
   b_.CreateCondBr(b_.CreateIsNotNull(wave), next_block, time_is_up, likely());
   b_.SetInsertPoint(next_block);
   b_.CreateStore(wave, wave_);
@@ -547,6 +581,48 @@ void KernelBuilder::continue_with_next_wave(const char* next, BasicBlock* to) {
   }
   b_.CreateBr(to);
   b_.SetInsertPoint(time_is_up);
+}
+
+// Does what next_after_end() does. Waves that never wait are ready in the order of their numbers, and what is
+// constant in a batch is in values.
+void KernelBuilder::continue_in_order() {
+  if (batch_start_ == nullptr) return;
+  const auto block = [&](const char* name) { return BasicBlock::Create(context_, name, function_); };
+  auto *const in_batch = block("batch"), *const first = block("first"), *const next = block("next");
+  auto *const start = block("start"), *const over = block("over");
+  b_.CreateCondBr(is_in_batch_, in_batch, over, likely());
+  b_.SetInsertPoint(in_batch);
+  Value* const ended = wave();
+  b_.CreateStore(batch_entry_, at(ended, offsetof(Wave, op)));
+  Value* const left = at(group_, offsetof(WorkGroup, row) + offsetof(WorkGroup::Row, left));
+  Value* const used = b_.CreateSub(turn_, b_.CreateLoad(i64(), budget_));
+  b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64(), left), used), left);
+  b_.CreateStore(turn_, budget_);
+  Value* const others = group_field(offsetof(WorkGroup, ready));
+  b_.CreateCondBr(b_.CreateICmpNE(others, b_.getInt32(0)), next, first, likely());
+  b_.SetInsertPoint(first);
+  Value* const goes_on = call("next_group", {group_});
+  Value* const all = group_field(offsetof(WorkGroup, ready));
+  Value* const waves = b_.CreateLoad(pointer(), at(group_, offsetof(WorkGroup, waves)));
+  BasicBlock* const from_first = b_.GetInsertBlock();
+  b_.CreateCondBr(goes_on, start, over, likely());
+  b_.SetInsertPoint(next);
+  Value* const following = at(ended, sizeof(Wave));
+  b_.CreateBr(start);
+  b_.SetInsertPoint(start);
+  llvm::PHINode* const ready = b_.CreatePHI(i32(), 2);
+  ready->addIncoming(others, next);
+  ready->addIncoming(all, from_first);
+  llvm::PHINode* const wave = b_.CreatePHI(pointer(), 2);
+  wave->addIncoming(following, next);
+  wave->addIncoming(waves, from_first);
+  b_.CreateStore(b_.CreateAnd(ready, b_.CreateSub(ready, b_.getInt32(1))),
+                 at(group_, offsetof(WorkGroup, ready)));
+  b_.CreateStore(wave, at(group_, offsetof(WorkGroup, running)));
+  b_.CreateStore(wave, wave_);
+  b_.CreateStore(b_.CreateLoad(pointer(), at(wave, offsetof(Wave, registers))), registers_);
+  b_.CreateBr(batch_start_);
+  b_.SetInsertPoint(over);
 }
 
 void KernelBuilder::jump_to(uint32_t from, uint32_t to) {
@@ -623,6 +699,8 @@ void KernelBuilder::build_block(uint32_t index) {
   for (uint32_t node = block.first; node < block.end; ++node) {
     const Site& site = plan_.sites[node];
     next_node(node);
+    test_defined(node);
+    note_defined(node);
     if (plan_.is_counted && ends_segment_before_it_runs(node)) {
       check_guard();
       flush();
@@ -654,6 +732,13 @@ void KernelBuilder::build_block(uint32_t index) {
         count_segment(node + 1);
         build_wave_switch(node);
         break;
+      case Site::Kind::kSignal: {
+        Value* const signalled = at(group_, offsetof(WorkGroup, signalled));
+        Value* const own =
+            b_.CreateShl(b_.getInt32(1), b_.CreateLoad(i32(), wave_field(offsetof(Wave, id_in_group))));
+        b_.CreateStore(b_.CreateOr(b_.CreateLoad(i32(), signalled), own), signalled);
+        break;
+      }
       case Site::Kind::kMode:
         build_mode(block, node);
         break;
@@ -725,7 +810,7 @@ void KernelBuilder::build_end(uint32_t node) {
   if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
   if (plan_.is_checked) check_end(node);
   const bool waves_take_turns = !after_switch_.empty();
-  continue_with_next_wave("after_end", waves_take_turns ? entry_switch_ : batch_start_);
+  waves_take_turns ? continue_with_next_wave("after_end", entry_switch_) : continue_in_order();
   leave(Stop::kEnd, operations_at(node));
 }
 
@@ -749,20 +834,11 @@ void KernelBuilder::build_access(uint32_t node) {
 void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {
   const auto& successors = plan_.graph.blocks[from].successors;
   if (successors.size() == 1) return jump_to(from, successors.back());
-  Value* taken = nullptr;
-  switch (node.instruction.op) {
-    case Op::s_cbranch_scc0:
-    case Op::s_cbranch_scc1:
-      taken = b_.CreateICmpNE(b_.CreateLoad(i32(), scc_place()), b_.getInt32(0));
-      break;
-    case Op::s_cbranch_vccz:
-    case Op::s_cbranch_vccnz:
-      taken = b_.CreateICmpNE(mask_at(kVcc * 4), b_.getInt64(0));
-      break;
-    default:
-      taken = b_.CreateICmpNE(mask_at(kExec * 4), b_.getInt64(0));
-      break;
-  }
+  const isa::ImplicitEffects effects = isa::implicit_effects(node.instruction.op);
+  const uint32_t mask = effects.has(isa::implicit::kReadsVcc) ? kVcc : kExec;
+  Value* const taken = effects.has(isa::implicit::kReadsScc)
+                           ? b_.CreateICmpNE(b_.CreateLoad(i32(), scc_place()), b_.getInt32(0))
+                           : b_.CreateICmpNE(mask_at(mask * 4), b_.getInt64(0));
   const Op op = node.instruction.op;
   const bool if_not = op == Op::s_cbranch_scc0 || op == Op::s_cbranch_vccz || op == Op::s_cbranch_execz;
   auto* const through = BasicBlock::Create(context_, "through", function_);
@@ -791,6 +867,7 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
   b_.CreateCondBr(went_on, on, stopped, likely());
   b_.SetInsertPoint(stopped);
+  if (plan_.tracks_undefined) store_all(node);
   // Reports find the caller from the scalars in the wave's registers.
   if (plan_.is_function) {
     for_each_live_scalar(plan_.live.before[node], [&](llvm::Type* type, uint32_t offset) {
@@ -799,6 +876,10 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
     });
   }
   b_.CreateStore(b_.CreateLoad(i64(), budget_), wave_field(offsetof(Wave, budget)));
+  if (plan_.tracks_undefined) {
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer()}, false);
+    b_.CreateCall(type, linked(offsetof(Linkage, stopped)), {operations_at(node), wave()});
+  }
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
   if (results == Results::kStayInWave) return;

@@ -461,6 +461,56 @@ void KernelBuilder::access_affine(uint32_t node, const Place& place, bool stores
   }
 }
 
+// Checked code calls the functions that limit accesses. More windows would cost more registers than they
+// save.
+bool KernelBuilder::has_window(uint32_t node) {
+  if (plan_.is_checked || plan_.is_large) return false;
+  return windows_.contains(node) || windows_.size() < kMostWindows;
+}
+
+KernelBuilder::Window& KernelBuilder::window_of(uint32_t node, uint32_t bytes) {
+  const auto [found, is_new] = windows_.try_emplace(node);
+  Window& window = found->second;
+  if (!is_new) return window;
+  window = {variable(i64(), 8, "begin"), variable(i64(), 8, "limit"), variable(pointer(), 8, "host")};
+  const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(llvm::cast<llvm::Instruction>(memory_)->getNextNode());
+  load_window(node, bytes);
+  return window;
+}
+
+void KernelBuilder::load_window(uint32_t node, uint32_t bytes) {
+  const Window& window = windows_.at(node);
+  const bool stores = isa::memory_shape(plan_.graph.nodes[node].instruction.op)->verb == isa::Verb::kStore;
+  Value* const extent = call(
+      "last_extent",
+      {memory_, site_of(node), b_.getInt8(static_cast<uint8_t>(stores ? Access::kWrite : Access::kRead))});
+  Value* const extent_bytes = b_.CreateLoad(i64(), at(extent, offsetof(WaveMemory::Extent, bytes)));
+  b_.CreateStore(b_.CreateLoad(i64(), at(extent, offsetof(WaveMemory::Extent, begin))), window.begin);
+  b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, extent_bytes, b_.getInt64(bytes - 1)),
+                 window.limit);
+  b_.CreateStore(b_.CreateLoad(pointer(), at(extent, offsetof(WaveMemory::Extent, host))), window.host);
+}
+
+Value* KernelBuilder::place_in_window(uint32_t node, Value* va, uint32_t bytes, Value* holds,
+                                      const Fork& fork) {
+  const bool stores = isa::memory_shape(plan_.graph.nodes[node].instruction.op)->verb == isa::Verb::kStore;
+  const Window& window = window_of(node, bytes);
+  auto* const check = BasicBlock::Create(context_, "window", function_);
+  auto* const miss = BasicBlock::Create(context_, "miss", function_);
+  b_.CreateCondBr(holds, check, fork.otherwise, likely());
+  b_.SetInsertPoint(check);
+  Value* const offset = b_.CreateSub(va, b_.CreateLoad(i64(), window.begin));
+  b_.CreateCondBr(b_.CreateICmpULT(offset, b_.CreateLoad(i64(), window.limit)), fork.reached, miss, likely());
+  b_.SetInsertPoint(miss);
+  Value* const found = call(stores ? "place_to_store" : "place_to_load",
+                            {memory_, linkage_, site_of(node), va, b_.getInt64(bytes)});
+  load_window(node, bytes);
+  b_.CreateCondBr(b_.CreateIsNotNull(found), check, fork.otherwise);
+  b_.SetInsertPoint(fork.reached);
+  return b_.CreateGEP(i8(), b_.CreateLoad(pointer(), window.host), offset);
+}
+
 bool KernelBuilder::build_global_affine(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
@@ -485,13 +535,13 @@ bool KernelBuilder::build_global_affine(uint32_t node) {
     check_guard();
   }
   Value* const start = minimum_of(common, *low);
-  Value* va = b_.CreateAdd(wide(start), b_.getInt64(static_cast<uint64_t>(int64_t{in.offset})));
+  Value* va = wide(start);
   Value* reached = does_not_wrap(common, *low);
   if (has_base) {
     va = b_.CreateAdd(va, scalar64(in.saddr.code * 4u));
   } else {
     Value* const upper = plus(before_common_[address_row + 1].base, static_cast<int32_t>(high->offsets[0]));
-    va = b_.CreateAdd(va, b_.CreateShl(wide(upper), b_.getInt64(32)));
+    va = b_.CreateOr(va, b_.CreateShl(wide(upper), b_.getInt64(32)));
     if (in.encoding == isa::Encoding::kFlat) {
       for (const size_t aperture :
            {offsetof(Wave, shared_aperture_hi), offsetof(Wave, private_aperture_hi)}) {
@@ -499,25 +549,42 @@ bool KernelBuilder::build_global_affine(uint32_t node) {
       }
     }
   }
-  Value* span = b_.getInt64(span_of(place, dwords * 4));
-  if (common.pitch != nullptr) {
-    span = b_.CreateAdd(wide(b_.CreateSub(maximum_of(common, *low), start)), b_.getInt64(dwords * 4));
-  }
-  place.begin =
-      call(stores ? "place_to_store" : "place_to_load", {memory_, linkage_, site_of(node), va, span});
-  reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
+  va = b_.CreateAdd(va, b_.getInt64(static_cast<uint64_t>(int64_t{in.offset})));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  if (!stores && can_be_delayed(node, place, dwords)) {
-    delay_loads(node, reached, {pending_load(node, place, data, dwords)});
+  std::vector<PendingLoad> loads;
+  if (!stores && can_be_delayed(node, place, dwords)) loads = {pending_load(node, place, data, dwords)};
+  const Fork fork = make_fork();
+  if (common.pitch == nullptr && has_window(node)) {
+    place.begin = place_in_window(node, va, span_of(place, dwords * 4), reached, fork);
+  } else {
+    Value* span = b_.getInt64(span_of(place, dwords * 4));
+    if (common.pitch != nullptr)
+      span = b_.CreateAdd(wide(b_.CreateSub(maximum_of(common, *low), start)), b_.getInt64(dwords * 4));
+    place.begin =
+        call(stores ? "place_to_store" : "place_to_load", {memory_, linkage_, site_of(node), va, span});
+    reached = b_.CreateAnd(reached, b_.CreateIsNotNull(place.begin));
+    b_.CreateCondBr(reached, fork.reached, fork.otherwise, likely());
+    b_.SetInsertPoint(fork.reached);
+  }
+  const auto note = [&] { note_accesses(node, place, dwords, va, common.pitch, kNoRow); };
+  if (!loads.empty()) {
+    note();
+    loads.front().place.begin = place.begin;
+    delay_loads(node, fork, std::move(loads));
     return true;
   }
   with_fallback(
-      reached, [&] { access_affine(node, place, stores, data, dwords); },
+      fork,
       [&] {
-        stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_global_fallback(node);
+        note();
+        access_affine(node, place, stores, data, dwords);
+      },
+      [&] {
+        const bool goes_anywhere = stores && needs_all_lanes(place, dwords) && !plan_.sites[node].is_noted;
+        goes_anywhere ? build_global_anywhere(node) : build_global_fallback(node);
       });
   return true;
 }
@@ -580,7 +647,8 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
 // A single load has its own check: a failing guard stores all registers, which is more code. Large kernels
 // have no guards.
 bool KernelBuilder::is_guarded_lds_load(uint32_t node) const {
-  if (plan_.is_large || !is_delayable_lds_load(node)) return false;
+  if (plan_.is_large || plan_.tracks_undefined || plan_.sites[node].is_noted || !is_delayable_lds_load(node))
+    return false;
   return guarded_lds(node) != guarded_lds_.end() || lds_loads_from(node).size() > 1;
 }
 
@@ -663,6 +731,13 @@ void KernelBuilder::build_guarded_lds_load(uint32_t node) {
   }
 }
 
+void KernelBuilder::note_lds(uint32_t node, const LdsPlaces& places, uint32_t offset, uint32_t row) {
+  if (!plan_.sites[node].is_noted) return;
+  const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
+  Value* const start = b_.CreateSExt(minimum_of(before_common_[address], *before_.of_active(address)), i64());
+  note_accesses(node, places.place, places.dwords, b_.CreateAdd(start, b_.getInt64(offset)), nullptr, row);
+}
+
 bool KernelBuilder::build_lds_affine(uint32_t node) {
   const auto places = lds_places(node);
   if (!places) return false;
@@ -677,13 +752,19 @@ bool KernelBuilder::build_lds_affine(uint32_t node) {
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
+  if (!stores && plan_.tracks_undefined) reached = are_defined_in_lds(reached, begins, place, dwords);
   if (!stores && can_be_delayed(node, place, dwords) && !overlaps_in_part(place, dwords)) {
     std::vector<PendingLoad> loads;
+    if (plan_.sites[node].is_noted) {
+      if_reached(reached, [&] {
+        for (const uint32_t offset : places->offsets) note_lds(node, *places, offset, kNoRow);
+      });
+    }
     for (uint32_t e = 0; e < begins.size(); ++e) {
       place.begin = begins[e];
       loads.push_back(pending_load(node, place, in.vdst.vgpr() + e * dwords, dwords));
     }
-    delay_loads(node, reached, std::move(loads));
+    delay_loads(node, fork_if(reached), std::move(loads));
     return true;
   }
   with_fallback(
@@ -692,10 +773,16 @@ bool KernelBuilder::build_lds_affine(uint32_t node) {
         for (uint32_t e = 0; e < begins.size(); ++e) {
           place.begin = begins[e];
           const uint32_t data = stores ? (e == 0 ? in.vdata : in.vdata2).vgpr() : in.vdst.vgpr() + e * dwords;
+          note_lds(node, *places, places->offsets[e], stores && dwords == 1 ? data : kNoRow);
           access_affine(node, place, stores, data, dwords);
+          if (stores && plan_.tracks_undefined) define_in_lds(place, dwords);
         }
       },
-      [&] { stores&& needs_all_lanes(place, dwords) ? build_lds_anywhere(node) : build_call(node); });
+      [&] {
+        const bool is_unlikely =
+            !stores || !needs_all_lanes(place, dwords) || plan_.tracks_undefined || plan_.reports_accesses;
+        is_unlikely ? build_call(node) : build_lds_anywhere(node);
+      });
   return true;
 }
 

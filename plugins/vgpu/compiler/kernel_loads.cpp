@@ -37,12 +37,11 @@ bool KernelBuilder::overlaps_in_part(const Place& place, unsigned dwords) const 
   return minimum_distance(place, true).value_or(UINT32_MAX) < dwords * 4;
 }
 
-void KernelBuilder::delay_loads(uint32_t node, Value* reached, std::vector<PendingLoad> loads) {
+void KernelBuilder::delay_loads(uint32_t node, const Fork& fork, std::vector<PendingLoad> loads) {
   BasicBlock* const from = b_.GetInsertBlock();
-  auto* const fallback = BasicBlock::Create(context_, "otherwise", function_);
   auto* const after = BasicBlock::Create(context_, "behind", function_);
-  b_.CreateCondBr(reached, after, fallback, likely());
-  b_.SetInsertPoint(fallback);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(fork.otherwise);
   build_call(node, Results::kStayInWave);
   // The handler's results are in the wave's registers. They are laid out in a landing as they are in memory.
   std::vector<Value*> landings;

@@ -77,9 +77,13 @@ std::string KernelBuilder::suffix(const isa::MemoryShape& shape) const {
 
 void KernelBuilder::build_global(uint32_t node) {
   const auto build = [&] {
-    if (!build_global_affine(node)) build_global_anywhere(node);
+    if (build_global_affine(node)) return;
+    // Flat addresses may be in LDS or scratch.
+    const bool may_be_elsewhere = plan_.graph.nodes[node].instruction.encoding == isa::Encoding::kFlat;
+    const bool is_reported_by_handler = plan_.sites[node].is_noted && may_be_elsewhere;
+    is_reported_by_handler ? build_call(node) : build_global_anywhere(node);
   };
-  if (!has_one_flat_address(node)) return build();
+  if (plan_.tracks_undefined || plan_.sites[node].is_noted || !has_one_flat_address(node)) return build();
   note_place(node);
   const Scratch scratch = private_of(plan_.graph.nodes[node].instruction);
   with_fallback(
@@ -106,6 +110,10 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   note_place(node);
   Value* base = b_.getInt64(static_cast<uint64_t>(int64_t{in.offset}));
   if (has_base) base = b_.CreateAdd(base, scalar64(in.saddr.code * 4u));
+  if (plan_.sites[node].is_noted) {
+    const uint32_t low = in.vaddr.vgpr();
+    note_rows(node, {.low = low, .high = has_base ? kNoRow : low + 1}, base);
+  }
   Value* const none = llvm::ConstantPointerNull::get(pointer());
   std::vector<Value*> arguments = {wave(),
                                    linkage_,
@@ -134,10 +142,11 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
 }
 
 void KernelBuilder::build_global_fallback(uint32_t node) {
+  if (plan_.sites[node].is_noted) return build_call(node);
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
-  const bool may_be_private =
-      in.encoding == isa::Encoding::kFlat && shape.bytes >= 4 && !has_one_flat_address(node);
+  const bool may_be_private = in.encoding == isa::Encoding::kFlat && shape.bytes >= 4 &&
+                              !has_one_flat_address(node) && !plan_.tracks_undefined;
   may_be_private ? build_private(node, private_of(in)) : build_call(node);
 }
 
@@ -147,7 +156,9 @@ Value* KernelBuilder::lds_limit() {
 }
 
 void KernelBuilder::build_lds(uint32_t node) {
-  if (!build_lds_affine(node)) build_lds_anywhere(node);
+  if (build_lds_affine(node)) return;
+  if (plan_.tracks_undefined) return build_call(node);
+  plan_.sites[node].is_noted ? build_lds_noted(node) : build_lds_anywhere(node);
 }
 
 void KernelBuilder::build_lds_anywhere(uint32_t node) {

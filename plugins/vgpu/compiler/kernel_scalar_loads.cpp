@@ -5,54 +5,37 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-void KernelBuilder::load_arguments(Value* entry, BasicBlock* next) {
+void KernelBuilder::load_arguments() {
   // Batches consist of waves that use the expected entry.
   if (plan_.expected_entry >= 0) arguments_ = find_arguments(plan_);
-  for (const auto& [node, region] : arguments_.loads) {
-    for (uint32_t d = 0; d < plan_.graph.nodes[node].instruction.vdst.dwords; ++d)
-      argument_variables_[node].push_back(variable(i32(), 4, "argument"));
-  }
-  for (size_t i = 0; i < arguments_.regions.size(); ++i) {
-    arguments_known_.push_back(variable(i1(), 1, "known"));
-    b_.CreateStore(b_.getFalse(), arguments_known_[i]);
-  }
-  if (arguments_.regions.empty()) {
-    b_.CreateBr(next);
-    return;
-  }
-  auto* const first = BasicBlock::Create(context_, "arguments", function_);
-  b_.CreateCondBr(b_.CreateICmpEQ(entry, b_.getInt64(static_cast<uint64_t>(plan_.expected_entry))), first,
-                  next);
-  b_.SetInsertPoint(first);
+  if (arguments_.regions.empty()) return;
   // The work-group id changes within the batch.
   Value* const id_scalar =
       b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, row) + offsetof(WorkGroup::Row, id_scalar)));
-  for (uint32_t i = 0; i < arguments_.regions.size(); ++i) {
-    const Arguments::Region& region = arguments_.regions[i];
+  Value* const is_alone = b_.CreateNot(is_in_batch_);
+  std::vector<Value*> places;
+  Value* all_found = b_.getTrue();
+  for (const Arguments::Region& region : arguments_.regions) {
     const auto bytes = static_cast<uint64_t>(region.end - region.begin);
     Value* const is_pointer =
         b_.CreateICmpUGT(b_.CreateSub(id_scalar, b_.getInt32(region.pointer)), b_.getInt32(1));
     Value* const pointer = b_.CreateAlignedLoad(
         i64(), at(group_, offsetof(WorkGroup, scalars) + region.pointer * 4), llvm::Align(4));
-    Value* const place = call("place_to_load", {memory_, linkage_, site_of(region.first_load),
-                                                address_from(pointer, region.begin), b_.getInt64(bytes)});
-    auto* const found = BasicBlock::Create(context_, "found", function_);
-    auto* const after = BasicBlock::Create(context_, "behind", function_);
-    b_.CreateCondBr(b_.CreateAnd(is_pointer, b_.CreateIsNotNull(place)), found, after, likely());
-    b_.SetInsertPoint(found);
-    for (const auto& [node, region_index] : arguments_.loads) {
-      if (region_index != i) continue;
-      const auto offset = static_cast<int32_t>(plan_.sites[node].operations->aux) - region.begin;
-      const auto& variables = argument_variables_[node];
-      const std::vector<Value*> values =
-          load_element(at(place, static_cast<uint64_t>(offset)), static_cast<unsigned>(variables.size()));
-      for (size_t d = 0; d < variables.size(); ++d) b_.CreateStore(values[d], variables[d]);
-    }
-    b_.CreateStore(b_.getTrue(), arguments_known_[i]);
-    b_.CreateBr(after);
-    b_.SetInsertPoint(after);
+    places.push_back(call("place_to_load", {memory_, linkage_, site_of(region.first_load),
+                                            address_from(pointer, region.begin), b_.getInt64(bytes)}));
+    all_found = b_.CreateAnd(
+        all_found, b_.CreateAnd(b_.CreateOr(is_pointer, is_alone), b_.CreateIsNotNull(places.back())));
   }
-  b_.CreateBr(next);
+  auto* const found = BasicBlock::Create(context_, "found", function_);
+  arguments_missing_ = BasicBlock::Create(context_, "missing", function_);
+  b_.CreateCondBr(all_found, found, arguments_missing_, likely());
+  b_.SetInsertPoint(found);
+  for (const auto& [node, region] : arguments_.loads) {
+    const auto offset =
+        static_cast<int32_t>(plan_.sites[node].operations->aux) - arguments_.regions[region].begin;
+    argument_values_[node] = load_element(at(places[region], static_cast<uint64_t>(offset)),
+                                          plan_.graph.nodes[node].instruction.vdst.dwords);
+  }
 }
 
 Value* KernelBuilder::address_from(Value* pointer, int32_t offset) {
@@ -61,21 +44,14 @@ Value* KernelBuilder::address_from(Value* pointer, int32_t offset) {
 }
 
 void KernelBuilder::build_scalar_load(uint32_t node) {
-  const auto argument = arguments_.loads.find(node);
-  const auto load_anew = [&] {
-    // No kernel writes the memory of arguments, so only other loads can race.
-    plan_.reports_accesses ? build_call(node) : build_scalar_load_anew(node);
-  };
-  if (argument == arguments_.loads.end()) return load_anew();
-  const MicroOp& op = *plan_.sites[node].operations;
-  const auto& variables = argument_variables_[node];
-  with_fallback(
-      b_.CreateLoad(i1(), arguments_known_[argument->second]),
-      [&] {
-        for (uint32_t d = 0; d < variables.size(); ++d)
-          set_scalar(op.dst + d * 4, b_.CreateLoad(i32(), variables[d]));
-      },
-      load_anew);
+  const auto argument = argument_values_.find(node);
+  if (argument != argument_values_.end()) {
+    for (uint32_t d = 0; d < argument->second.size(); ++d)
+      set_scalar(plan_.sites[node].operations->dst + d * 4, argument->second[d]);
+    return;
+  }
+  // No kernel writes the memory of arguments, so only other loads can race.
+  plan_.reports_accesses ? build_call(node) : build_scalar_load_anew(node);
 }
 
 void KernelBuilder::build_scalar_load_anew(uint32_t node) {

@@ -1,6 +1,6 @@
-// Scratch through buffer instructions and FLAT. Scratch interleaves the lanes' dwords, so a dword at a
-// uniform offset is a row of memory. Private arrays, spilled registers and code without optimization use it.
-// For other descriptors, and for addresses of several kinds, the handler executes the instruction.
+// Scratch through buffer, SCRATCH and FLAT instructions. Scratch interleaves the lanes' dwords, so a dword at
+// a uniform offset is a row of memory. Private arrays, spilled registers and code without optimization use
+// it. For other descriptors, and for addresses of several kinds, the handler executes the instruction.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -70,15 +70,24 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
 void KernelBuilder::build_scratch(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   note_place(node);
-  const Scratch scratch = scratch_of(in);
-  Value* offset = b_.getInt64(static_cast<uint32_t>(in.offset));
-  if (in.offen) {
+  const bool is_buffer = in.encoding == isa::Encoding::kMubuf;
+  Scratch scratch = is_buffer ? scratch_of(in) : own_scratch();
+  if (!is_buffer) {
+    scratch.is_scratch = b_.getTrue();
+    scratch.offsets_wrap = true;
+    if (in.saddr.exists() && !in.saddr.is_null()) scratch.scalar = scalar(in.saddr.code * 4u);
+  }
+  Value* offset = scratch.scalar;
+  if (is_buffer ? in.offen : in.vaddr.exists()) {
     const uint32_t row = in.vaddr.vgpr();
     const ShapePointer& shape = before_.of_active(row);
     if (shape == nullptr || !shape->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
-    offset = offset_in(scratch, in, plus(before_common_[row].base, static_cast<int32_t>(shape->offsets[0])));
+    Value* const of_lanes = plus(before_common_[row].base, static_cast<int32_t>(shape->offsets[0]));
+    offset = offset == nullptr ? of_lanes : b_.CreateAdd(offset, of_lanes);
   }
-  build_scratch_rows(node, scratch, offset, Loads::kLater);
+  Value* const all =
+      offset == nullptr ? b_.getInt64(static_cast<uint32_t>(in.offset)) : offset_in(scratch, in, offset);
+  build_scratch_rows(node, scratch, all, Loads::kLater);
 }
 
 Value* KernelBuilder::offset_in(const Scratch& scratch, const isa::Instruction& in, Value* register_offset) {
@@ -120,7 +129,7 @@ void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Va
       place.begin = at(begin, uint64_t{d} * row_bytes);
       loads.push_back(pending_load(node, place, data + d, 1));
     }
-    return delay_loads(node, reached, std::move(loads));
+    return delay_loads(node, fork_if(reached), std::move(loads));
   }
   if (!stores) {
     return with_fallback(
@@ -153,11 +162,25 @@ void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Va
       [&] { build_call(node); });
 }
 
-KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
+KernelBuilder::Scratch KernelBuilder::own_scratch() {
   const isa::Traits& traits = plan_.traits();
+  Scratch scratch;
+  Value* const place =
+      traits.flat_scratch_is_hidden ? at(registers(), kFlatScratchSlot * 4) : scalar_at(kFlatScratchSgpr * 4);
+  scratch.base = b_.CreateAlignedLoad(i64(), place, llvm::Align(4));
+  if (traits.flat_scratch_counts_from_base) {
+    Value* const units = b_.CreateLShr(scratch.base, b_.getInt64(32));
+    scratch.base = b_.CreateAdd(b_.CreateLoad(i64(), wave_field(offsetof(Wave, scratch_base))),
+                                b_.CreateShl(units, b_.getInt64(8)));
+  }
+  scratch.bytes = lane_scratch_bytes();
+  return scratch;
+}
+
+KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
   Value* const aperture = b_.CreateLoad(i32(), wave_field(offsetof(Wave, private_aperture_hi)));
   Value* const exec = mask_at(kExec * 4);
-  Scratch scratch;
+  Scratch scratch = own_scratch();
   const uint32_t upper = in.vaddr.vgpr() + 1u;
   const ShapePointer& shape = before_.of_active(upper);
   if (shape != nullptr && shape->is_uniform(wave_size_)) {
@@ -171,15 +194,6 @@ KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
       scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateAndReduce(is_private));
     }
   }
-  Value* const place =
-      traits.flat_scratch_is_hidden ? at(registers(), kFlatScratchSlot * 4) : scalar_at(kFlatScratchSgpr * 4);
-  scratch.base = b_.CreateAlignedLoad(i64(), place, llvm::Align(4));
-  if (traits.flat_scratch_counts_from_base) {
-    Value* const units = b_.CreateLShr(scratch.base, b_.getInt64(32));
-    scratch.base = b_.CreateAdd(b_.CreateLoad(i64(), wave_field(offsetof(Wave, scratch_base))),
-                                b_.CreateShl(units, b_.getInt64(8)));
-  }
-  scratch.bytes = lane_scratch_bytes();
   return scratch;
 }
 
@@ -194,15 +208,16 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   const auto place = [&](unsigned row, unsigned v) {
     return at(outside_rows(), uint64_t{row} * wave_size_ * 4 + uint64_t{v} * lanes_ * 4);
   };
-  const auto pass = [&](unsigned row, uint32_t index, uint32_t instruction_offset = 0) {
+  const auto pass = [&](unsigned row, uint32_t index, Value* further) {
     for (unsigned v = 0; v < vectors_; ++v)
-      b_.CreateAlignedStore(
-          b_.CreateAdd(value_of(index, v), b_.CreateVectorSplat(lanes_, b_.getInt32(instruction_offset))),
-          place(row, v), llvm::Align(lanes_ * 4));
+      b_.CreateAlignedStore(b_.CreateAdd(value_of(index, v), b_.CreateVectorSplat(lanes_, further)),
+                            place(row, v), llvm::Align(lanes_ * 4));
   };
   auto instruction_offset = static_cast<uint32_t>(in.offset);
-  pass(0, in.vaddr.vgpr(), scratch.offsets_wrap ? std::exchange(instruction_offset, 0) : 0);
-  for (unsigned d = 0; d < dwords && stores; ++d) pass(1 + d, data + d);
+  Value* further = b_.getInt32(scratch.offsets_wrap ? std::exchange(instruction_offset, 0) : 0);
+  if (scratch.scalar != nullptr) further = b_.CreateAdd(further, scratch.scalar);
+  pass(0, in.vaddr.vgpr(), further);
+  for (unsigned d = 0; d < dwords && stores; ++d) pass(1 + d, data + d, b_.getInt32(0));
   Value* const exec = mask_at(kExec * 4);
   llvm::Function* const function =
       operations_.named((stores ? "store_scratch_" : "load_scratch_") + std::to_string(wave_size_));

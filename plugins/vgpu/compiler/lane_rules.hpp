@@ -9,8 +9,11 @@
 //   Number by_operation()             the instruction's result if all sources are uniform
 //   Number carry(code)                64 bits: the carry in the lane mask of a scalar
 //   void set_carry(code, Number)
+//   void set_carry_of_sum(code, x, y)  that of x + y, which is the base of the result
+//   Number sum_above(code, x, y)      the sum of the upper halves whose lower halves have this carry
 //   bool is_ordered(i, part)          as in Affine
-//   is_below (unsigned), shifted_signed (to the right), widened (to 64 bits), narrowed (to 32)
+//   is_same (for certain), is_below (unsigned), widened (to 64 bits), widened_signed, narrowed (to 32)
+//   shifted_signed (to the right)
 //   void guard(Number)                an assumption; if it fails, the interpreter repeats the instruction
 //
 // shapes.cpp instantiates the rules without numbers, kernel_rules.cpp with LLVM values.
@@ -50,14 +53,15 @@ class Rules {
   using Op = isa::Op;
 
  public:
-  Rules(const Plan& plan, uint32_t node, const Shapes& shapes, Numbers& numbers)
+  Rules(const Plan& plan, uint32_t node, unsigned half, const Shapes& shapes, Numbers& numbers)
       : plan_(plan),
         node_(node),
         shapes_(shapes),
         numbers_(numbers),
-        in_(plan.graph.nodes[node].instruction),
+        in_(half_of(plan.graph.nodes[node].instruction, half)),
+        is_half_(half_count(plan.graph.nodes[node].instruction) == 2),
         lanes_(plan.layout.wave_size),
-        step_(rule_step(plan, node)) {}
+        step_(rule_step(plan, node, half)) {}
 
   /// `low` has no shape if nothing is known.
   Results results() {
@@ -80,6 +84,7 @@ class Rules {
     if (Results found = arithmetic(); found.low.shape != nullptr) return found;
     if (Affine found = folded(); found.shape != nullptr) return {found};
     if (Affine found = bits(); found.shape != nullptr) return {found};
+    if (is_half_) return {};
     return {uniform()};
   }
 
@@ -140,6 +145,9 @@ class Rules {
     if (!value.is_ordered) numbers_.guard(!Numbers::is_below(found[1], found[0]));
     return found;
   }
+  // Halves of one number of 64 bits, so that LLVM recognises it when the halves are joined again.
+  Number joined(Number low, Number high) { return Numbers::widened(low) | Numbers::widened(high) << 32; }
+  bool is_base(const Affine& value, Number first) { return Numbers::is_same(value.base, first); }
   // Marks a result as ordered if it keeps the order of the source's offsets. A left shift may drop bits of
   // some offsets.
   Affine ordered_as(const Affine& source, Affine result) {
@@ -206,7 +214,7 @@ class Rules {
   }
 
   Results arithmetic() {
-    switch (without_dead_carry(plan_, node_)) {
+    switch (without_dead_carry(plan_, node_, in_)) {
       case Op::v_mov_b32:
         return {source(0)};
       case Op::v_add_u32:
@@ -259,7 +267,11 @@ class Rules {
     const std::array<Number, 2> x = ends_without_wrap(a), y = ends_without_wrap(b);
     // The ends are near each other. If the sums of both ends keep their order, all lanes carry or none does.
     numbers_.guard(!Numbers::is_below(x[1] + y[1], x[0] + y[0]));
-    numbers_.set_carry(in_.dst[1].code, (Numbers::widened(x[0]) + Numbers::widened(y[0])) >> 32);
+    if (is_base(a, x[0]) && is_base(b, y[0])) {
+      numbers_.set_carry_of_sum(in_.dst[1].code, x[0], y[0]);
+    } else {
+      numbers_.set_carry(in_.dst[1].code, (Numbers::widened(x[0]) + Numbers::widened(y[0])) >> 32);
+    }
     const Affine low = sum(a, b);
     return {.low = ordered_as(low, low), .has_carry = true};
   }
@@ -268,6 +280,10 @@ class Rules {
   Results sum_of_carry() {
     const bool is_known = in_.src[2].is_scalar_register() && shapes_.uniform_masks[in_.src[2].code];
     if (!makes_carry() || !is_known) return {};
+    if (is_uniform(0) && is_uniform(1) && is_dead(plan_, node_, in_.dst[1])) {
+      const Number above = numbers_.sum_above(in_.src[2].code, whole(source(0)), whole(source(1)));
+      return {.low = {scalar_shape(), above}};
+    }
     if (is_uniform(0) && is_uniform(1)) {
       const Number total = Numbers::widened(whole(source(0))) + Numbers::widened(whole(source(1))) +
                            numbers_.carry(in_.src[2].code);
@@ -294,8 +310,11 @@ class Rules {
     const Affine low = source(1);
     const auto both = ends(low);
     guard_same_from(32 - shift, both);
-    const Number out = both[0] >> (32 - shift);
-    return {ordered_as(low, shifted(low, shift)), {scalar_shape(), whole(source(1, 1)) << shift | out}};
+    const Number wide = joined(both[0], whole(source(1, 1))) << shift;
+    Affine low_half = shifted(low, shift);
+    if (is_base(low, both[0])) low_half.base = Numbers::narrowed(wide);
+    return {ordered_as(low, affine(low_half.shape, low_half.base, low_half.pitch)),
+            {scalar_shape(), Numbers::narrowed(wide >> 32)}};
   }
 
   // An index in the upper half becomes an element's offset, as in v_ashrrev_i64 v[..], 30, v[..]. The
@@ -309,8 +328,11 @@ class Rules {
     const Affine index = source(1, 1);
     const auto both = ends(index);
     guard_same_from(shift, both);
-    return {ordered_as(index, shifted(index, 32 - shift)),
-            {scalar_shape(), Numbers::shifted_signed(both[0], shift)}};
+    const Number wide = Numbers::widened_signed(both[0]) << (32 - shift);
+    Affine low_half = shifted(index, 32 - shift);
+    if (is_base(index, both[0])) low_half.base = Numbers::narrowed(wide);
+    return {ordered_as(index, affine(low_half.shape, low_half.base, low_half.pitch)),
+            {scalar_shape(), Numbers::narrowed(wide >> 32)}};
   }
 
   Results wide_product_sum() {
@@ -338,7 +360,9 @@ class Rules {
     const Number carry = same(Numbers::is_below(first, factors), Numbers::is_below(last, factors));
     const Number sum_above = same(first >> 32, last >> 32);
     numbers_.set_carry(in_.dst[1].code, Numbers::widened(carry));
-    return {.low = ordered_as(low, {offsets_alone(*low.shape), Numbers::narrowed(factors) + low.base}),
+    const Number base =
+        is_base(low, least) ? Numbers::narrowed(first) : Numbers::narrowed(factors) + low.base;
+    return {.low = ordered_as(low, {offsets_alone(*low.shape), base}),
             .high = {scalar_shape(), Numbers::narrowed(sum_above)},
             .has_carry = true};
   }
@@ -356,12 +380,18 @@ class Rules {
     return {folded_shape(in_.op, sources)};
   }
 
+  Affine shifted_down(unsigned i, std::optional<uint32_t> by) {
+    ShapePointer right = by ? shifted_right(*shape(i), *by, lanes_) : nullptr;
+    if (right == nullptr) return {};
+    return {std::move(right), source(i).base >> *by};
+  }
+
   Affine bits() {
     const auto either = [](auto x, auto y) { return x | y; };
+    const auto both = [](auto x, auto y) { return x & y; };
     switch (in_.op) {
       case Op::v_and_b32:
-        return bitwise(
-            source(0), source(1), [](auto x, auto y) { return x & y; }, true);
+        return bitwise(source(0), source(1), both, true);
       case Op::v_or_b32:
         return bitwise(source(0), source(1), either);
       case Op::v_xor_b32:
@@ -369,11 +399,13 @@ class Rules {
       case Op::v_lshl_or_b32:
         if (const auto by = amount(1)) return bitwise(shifted(source(0), *by), source(2), either);
         return {};
-      case Op::v_lshrrev_b32: {
-        const auto by = amount(0);
-        ShapePointer right = by ? shifted_right(*shape(1), *by, lanes_) : nullptr;
-        if (right == nullptr) return {};
-        return {std::move(right), source(1).base >> *by};
+      case Op::v_lshrrev_b32:
+        return shifted_down(1, amount(0));
+      case Op::v_bfe_u32: {  // An id of packed work-item ids.
+        const auto width = amount(2);
+        const Affine down = width ? shifted_down(0, amount(1)) : Affine{};
+        if (down.shape == nullptr) return {};
+        return bitwise(down, {constant_shape(low_bits(*width)), constant(low_bits(*width))}, both, true);
       }
       default:
         return {};
@@ -392,7 +424,8 @@ class Rules {
   const uint32_t node_;
   const Shapes& shapes_;
   Numbers& numbers_;
-  const isa::Instruction& in_;
+  const isa::Instruction in_;
+  const bool is_half_;
   const unsigned lanes_;
   const Step* const step_;
 };

@@ -96,7 +96,11 @@ class ConcreteNumbers {
   static Number shifted_signed(Number x, uint32_t y) {
     return x.with(static_cast<uint32_t>(static_cast<int32_t>(x.value) >> y));
   }
+  static bool is_same(Number x, Number y) { return x.value == y.value; }
   static Number widened(Number x) { return {x.value, 64}; }
+  static Number widened_signed(Number x) {
+    return {static_cast<uint64_t>(int64_t{static_cast<int32_t>(x.value)}), 64};
+  }
   static Number narrowed(Number x) { return {x.value & 0xffffffff, 32}; }
 
   Number base(unsigned i, unsigned part) {
@@ -116,6 +120,10 @@ class ConcreteNumbers {
   }
   Number carry(uint16_t code) { return carries_.at(code); }
   void set_carry(uint16_t code, Number carry) { carries_[code] = carry; }
+  void set_carry_of_sum(uint16_t code, Number x, Number y) {
+    set_carry(code, (widened(x) + widened(y)) >> 32);
+  }
+  Number sum_above(uint16_t code, Number x, Number y) { return x + y + narrowed(carry(code)); }
   void guard(Number is) { holds &= is.value != 0; }
 
   bool holds = true, is_by_operation = false;
@@ -222,6 +230,9 @@ const std::vector<Case>& cases() {
       {"v_or_b32", {0x28101506}, [](auto a, auto, auto b, auto, auto) { return Result{a | b}; }},
       {"v_xor_b32", {0x2a101506}, [](auto a, auto, auto b, auto, auto) { return Result{a ^ b}; }},
       {"v_lshrrev_b32 3", {0x20100c83}, [](auto a, auto, auto, auto, auto) { return Result{a >> 3}; }},
+      {"v_bfe_u32 3 4",
+       {0xd1c80008, 0x02110706},
+       [](auto a, auto, auto, auto, auto) { return Result{a >> 3 & 15}; }},
       {"v_lshlrev_b32 4", {0x24100c84}, [](auto a, auto, auto, auto, auto) { return Result{a << 4}; }},
       {"v_lshl_add_u32 5",
        {0xd1fd0008, 0x04290b06},
@@ -269,7 +280,7 @@ TEST_P(LaneRules, MatchInstructionsIfGuardsHold) {
     std::map<uint16_t, Number> carries;
     const auto results_of = [&](uint32_t node, bool& holds) {
       ConcreteNumbers numbers(plan->graph.nodes[node].instruction, rows, carries);
-      const auto results = Rules<ConcreteNumbers>(*plan, node, shapes, numbers).results();
+      const auto results = Rules<ConcreteNumbers>(*plan, node, 0, shapes, numbers).results();
       holds = numbers.holds && !numbers.is_by_operation;
       return results;
     };

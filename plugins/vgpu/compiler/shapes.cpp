@@ -21,36 +21,18 @@ std::bitset<128> full_after(const analysis::Node& node, std::bitset<128> full, u
     return operand.code == 193;  // -1
   };
   const bool wide = lanes == 64;
+  const isa::ImplicitEffects effects = isa::implicit_effects(in.op);
+  const bool writes_exec = effects.has(isa::implicit::kWritesExec);
   std::optional<bool> result, exec;
-  switch (in.op) {
-    case Op::s_mov_b64:
-    case Op::s_mov_b32:
-      result = (in.op == Op::s_mov_b64) == wide && is_full(in.src[0]);
-      break;
-    case Op::s_or_b64:
-    case Op::s_or_b32:
-      result = (in.op == Op::s_or_b64) == wide && (is_full(in.src[0]) || is_full(in.src[1]));
-      break;
-    case Op::s_and_b64:
-    case Op::s_and_b32:
-      result = (in.op == Op::s_and_b64) == wide && is_full(in.src[0]) && is_full(in.src[1]);
-      break;
-    case Op::s_and_saveexec_b64:
-    case Op::s_and_saveexec_b32:
-    case Op::s_andn2_saveexec_b64:
-    case Op::s_andn2_saveexec_b32:
-    case Op::s_xor_saveexec_b64:
-    case Op::s_xor_saveexec_b32:
-    case Op::s_or_saveexec_b64:
-    case Op::s_or_saveexec_b32:
-      if ((in.dst[0].dwords == 2) == wide) {
-        result = full[isa::code::kExecLo];
-        const bool keeps = in.op == Op::s_or_saveexec_b64 || in.op == Op::s_or_saveexec_b32;
-        exec = keeps && (full[isa::code::kExecLo] || is_full(in.src[0]));
-      }
-      break;
-    default:
-      break;
+  if (effects.logic != isa::Logic::kNone && (in.dst[0].dwords == 2) == wide) {
+    const auto bit = [](bool is_one) { return is_one ? isa::Bit::kOne : isa::Bit::kAny; };
+    const bool full_exec = full[isa::code::kExecLo];
+    result = is_always(true, effects.logic, bit(is_full(in.src[0])),
+                       bit(writes_exec ? full_exec : is_full(in.src[1])));
+    if (writes_exec) {
+      exec = result;
+      if (!effects.has(isa::implicit::kReturnsNewExec)) result = full_exec;
+    }
   }
   full &= ~node.effects.writes.scalars;
   if (wide) full &= ~(node.effects.writes.scalars >> 1);  // upper halves
@@ -112,7 +94,9 @@ struct NoNumbers {
   using Number = uint64_t;
   static Number is_below(Number, Number) { return 0; }
   static Number shifted_signed(Number, uint32_t) { return 0; }
+  static bool is_same(Number, Number) { return false; }
   static Number widened(Number) { return 0; }
+  static Number widened_signed(Number) { return 0; }
   static Number narrowed(Number) { return 0; }
   Number base(unsigned, unsigned) { return 0; }
   Number pitch(unsigned, unsigned) { return 0; }
@@ -120,6 +104,8 @@ struct NoNumbers {
   Number by_operation() { return 0; }
   Number carry(uint16_t) { return 0; }
   void set_carry(uint16_t, Number) {}
+  void set_carry_of_sum(uint16_t, Number, Number) {}
+  Number sum_above(uint16_t, Number, Number) { return 0; }
   bool is_ordered(unsigned, unsigned) { return false; }
   void guard(Number) {}
 };
@@ -135,8 +121,7 @@ bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars) {
   return scalars.is_scalar_register();
 }
 
-Op without_dead_carry(const Plan& plan, uint32_t node) {
-  const isa::Instruction& in = plan.graph.nodes[node].instruction;
+Op without_dead_carry(const Plan& plan, uint32_t node, const isa::Instruction& in) {
   const bool dead = in.dst[1].exists() && is_dead(plan, node, in.dst[1]);
   switch (in.op) {
     case Op::v_add_co_u32:
@@ -157,17 +142,28 @@ bool is_low_half_alone(const Plan& plan, uint32_t node) {
   return !wanted.vgprs[high] && !plan.live.inactive_behind[node][high] && is_dead(plan, node, in.dst[1]);
 }
 
-const Step* rule_step(const Plan& plan, uint32_t node) {
+unsigned half_count(const isa::Instruction& instruction) {
+  return instruction.second_op != Op::none ? 2 : 1;
+}
+
+isa::Instruction half_of(const isa::Instruction& instruction, unsigned half) {
+  if (instruction.second_op == Op::none) return instruction;
+  return half == 0 ? isa::first_of_pair(instruction) : isa::second_of_pair(instruction);
+}
+
+const Step* rule_step(const Plan& plan, uint32_t node, unsigned half) {
   const Site& site = plan.sites[node];
   const isa::Instruction& in = plan.graph.nodes[node].instruction;
-  if (site.kind != Site::Kind::kInline || site.step_count != 1) return nullptr;
+  const unsigned halves = half_count(in);
+  if (site.kind != Site::Kind::kInline || site.step_count != halves) return nullptr;
   if (in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 || in.neg != 0 ||
-      !in.dst[0].is_vgpr())
+      !half_of(in, half).dst[0].is_vgpr())
     return nullptr;
-  const Step& only = plan.steps[site.first_step];
-  const bool computes = only.kind == KnownOperation::Kind::kComputes;
-  const bool counts = only.named == NamedOperation::kCountBelow;
-  return computes || counts ? &only : nullptr;
+  const bool swaps = halves == 2 && isa::order_of_pair(in) == isa::PairOrder::kSecondFirst;
+  const Step& step = plan.steps[site.first_step + (swaps ? 1 - half : half)];
+  const bool computes = step.kind == KnownOperation::Kind::kComputes;
+  const bool counts = step.named == NamedOperation::kCountBelow;
+  return computes || counts ? &step : nullptr;
 }
 
 bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
@@ -175,7 +171,9 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   const analysis::Node& graph_node = plan.graph.nodes[node];
   const isa::Instruction& in = graph_node.instruction;
   NoNumbers no_numbers;
-  const Results<NoNumbers::Number> results = Rules<NoNumbers>(plan, node, shapes, no_numbers).results();
+  std::array<Results<NoNumbers::Number>, 2> results;
+  for (unsigned half = 0; half < half_count(in); ++half)
+    results[half] = Rules<NoNumbers>(plan, node, half, shapes, no_numbers).results();
   const bool all_active = shapes.all_active();
   const bool widens = analysis::widens_exec(graph_node) || site.is_wave_switch();
   for (uint32_t v = 0; v < 256; ++v) {
@@ -192,19 +190,23 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   if (writes_exec || site.is_wave_switch()) shapes.uniform_masks.reset();
   shapes.full = full_after(graph_node, shapes.full, plan.layout.wave_size);
   shapes.scalar_zeros = zeros_after(graph_node, shapes.scalar_zeros);
-  if (results.low.shape == nullptr) return false;
   // Inactive lanes keep their values if these are live. A pitch cannot be recovered from the active lanes
   // alone when a wave enters.
-  const uint32_t dst = in.dst[0].vgpr();
   const auto keeps = [&](uint32_t row) { return !all_active && plan.live.inactive_behind[node][row]; };
-  if (results.low.shape->has_pitch() && keeps(dst)) return false;
   const auto set = [&](uint32_t row, const ShapePointer& result) {
     (keeps(row) ? shapes.active : shapes.rows)[row] = result;
   };
-  set(dst, results.low.shape);
-  if (results.high.shape != nullptr) set(dst + 1, results.high.shape);
-  if (results.has_carry && in.dst[1].is_scalar_register()) shapes.uniform_masks.set(in.dst[1].code);
-  return true;
+  bool is_by_rule = false;
+  for (unsigned half = 0; half < half_count(in); ++half) {
+    const auto& [low, high, has_carry, is_low_alone] = results[half];
+    const uint32_t dst = half_of(in, half).dst[0].vgpr();
+    if (low.shape == nullptr || (low.shape->has_pitch() && keeps(dst))) continue;
+    is_by_rule = true;
+    set(dst, low.shape);
+    if (high.shape != nullptr) set(dst + 1, high.shape);
+    if (has_carry && in.dst[1].is_scalar_register()) shapes.uniform_masks.set(in.dst[1].code);
+  }
+  return is_by_rule;
 }
 
 std::vector<Shapes> find_shapes(const Plan& plan) {

@@ -37,7 +37,8 @@ struct Shapes {
 };
 
 /// Updates `shapes` from before the instruction to after it. Returns true if a rule applies, so that code
-/// generation computes the result's base by that rule; false if the result is computed lane by lane.
+/// generation computes the result's base by that rule; false if the result is computed lane by lane. For
+/// VOPD, true if a rule applies to a half.
 bool apply(const Plan& plan, uint32_t node, Shapes& shapes);
 
 /// Returns the shapes at the start of each block, given the plan's initial id registers.
@@ -45,12 +46,16 @@ std::vector<Shapes> find_shapes(const Plan& plan);
 
 // For the rules:
 
-/// Returns the instruction's only step if a rule may apply to it; null otherwise, for example with modifiers.
-const Step* rule_step(const Plan& plan, uint32_t node);
+/// Returns 2 for VOPD, to whose halves rules apply independently, otherwise 1.
+unsigned half_count(const isa::Instruction& instruction);
+/// Returns a half of VOPD, or the whole of another instruction.
+isa::Instruction half_of(const isa::Instruction& instruction, unsigned half);
+/// Returns the step of a half if a rule may apply to it; null otherwise, for example with modifiers.
+const Step* rule_step(const Plan& plan, uint32_t node, unsigned half);
 /// Whether no later instruction reads these result scalars.
 bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars);
 /// Returns the operation, or its form without carry if the carry is dead. gfx8 has only the forms with carry.
-isa::Op without_dead_carry(const Plan& plan, uint32_t node);
+isa::Op without_dead_carry(const Plan& plan, uint32_t node, const isa::Instruction& in);
 /// Whether the upper half of a 64-bit addition and its carry are dead.
 bool is_low_half_alone(const Plan& plan, uint32_t node);
 

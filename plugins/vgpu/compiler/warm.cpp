@@ -228,7 +228,7 @@ class Warmer {
       Device device = device_of(board);
       device.level = level;
       device.compilation = Compilation::kBeforehand;
-      // One scheduler per size: a scheduler compiles a kernel for the first size only.
+      // One scheduler per size, whose code then has the outcome of this size.
       outcome = outcome_of(*Scheduler(device, memory, {1, false}).prepare(dispatch));
     } catch (const std::runtime_error& error) {
       ++interpreted_;

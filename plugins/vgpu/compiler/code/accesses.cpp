@@ -805,6 +805,10 @@ template <unsigned W, bool kStore>
 RIGEL_SCRATCH(64)
 RIGEL_SCRATCH(32)
 
+extern "C" [[gnu::used]] const WaveMemory::Extent* last_extent(const WaveMemory* memory, const MicroOp* site,
+                                                               Access access) {
+  return &memory->last_extent(site, access);
+}
 extern "C" [[gnu::used]] std::byte* place_to_load(WaveMemory* memory, const Linkage* linkage,
                                                   const MicroOp* site, uint64_t va, uint64_t bytes) {
   return place_of(memory, linkage, site, va, bytes, Access::kRead);
