@@ -17,6 +17,12 @@ Counts counts_of(const Kernel& kernel) {
                 {"bytes written", sum.written_bytes},
                 {"bytes in LDS", sum.lds_bytes}};
   for (size_t i = 0; i < kKinds; ++i) counts[std::string(name(static_cast<Kind>(i)))] = sum.by_kind[i];
+  if (kernel.has_memory_counts) {
+    counts["lines read"] = sum.memory.lines_read;
+    counts["lines written"] = sum.memory.lines_written;
+    counts["LDS conflicts"] = sum.memory.lds_conflicts;
+    counts["bytes in scratch"] = sum.memory.scratch_bytes;
+  }
   return counts;
 }
 
@@ -26,6 +32,12 @@ Counts counts_of(const nlohmann::json& kernel) {
                 {"bytes written", kernel.at("bytes_written")},
                 {"bytes in LDS", kernel.at("bytes_in_lds")}};
   for (const auto& [kind, count] : kernel.at("instructions_by_kind").items()) counts[kind] = count;
+  if (const auto memory = kernel.find("memory"); memory != kernel.end()) {
+    counts["lines read"] = memory->at("lines_read");
+    counts["lines written"] = memory->at("lines_written");
+    counts["LDS conflicts"] = memory->at("lds_conflicts");
+    counts["bytes in scratch"] = memory->at("scratch_bytes");
+  }
   return counts;
 }
 
@@ -51,8 +63,9 @@ Comparison compare(const std::vector<Kernel>& kernels, std::string_view json, st
       continue;
     }
     for (const auto& [count, value] : counts_of(kernel)) {
-      const uint64_t old = found->second[count];
-      if (value == old) continue;
+      const auto old_count = found->second.find(count);
+      if (old_count == found->second.end() || old_count->second == value) continue;
+      const uint64_t old = old_count->second;
       result.text += fmt::format("profile: {}: {}: {} before, {} now\n", kernel.name, count, old, value);
       result.grew |= value > old;
     }

@@ -1,7 +1,7 @@
-// What a profile knows of a kernel: its launches, and how often each instruction was executed.
+// The profile of a kernel: its launches, and the number of times that each instruction was executed.
 //
-// Counts are exact. They depend on the code and its input only, not on the machine, the number of threads or
-// the schedule, unless the program's waves wait for each other in loops.
+// Counts are exact and depend only on the code and its input. They do not depend on the machine, the number
+// of threads or the schedule, unless the program's waves wait for each other in loops.
 //
 // Threads: one per object.
 #pragma once
@@ -44,7 +44,7 @@ struct Position {
 /// Constant properties of an instruction.
 struct Instruction {
   Kind kind = Kind::kOther;
-  std::string text;                 ///< As an assembler reads it
+  std::string text;                 ///< Assembly text of the instruction
   uint32_t read_bytes = 0;          ///< Read from memory for each active lane; SMEM: for each wave
   uint32_t written_bytes = 0;       ///< Written to memory for each active lane
   std::string_view approximation;   ///< How the result may differ from hardware's; empty: it is exact. Static
@@ -56,9 +56,36 @@ struct Count {
   uint64_t lanes = 0;  ///< Sum of their active lanes
 };
 
+/// Memory that the executions of an instruction have moved. Counted only on request (Options::memory).
+struct MemoryCount {
+  uint64_t lines_read = 0;  ///< 64-byte lines, before caches; each execution by a wave counts its own
+  uint64_t lines_written = 0;
+  uint64_t lds_conflicts = 0;  ///< Cycles, by the model of exec/profile/memory_counter.hpp
+  uint64_t scratch_bytes = 0;  ///< Read or written in scratch
+
+  MemoryCount& operator+=(const MemoryCount& other) {
+    lines_read += other.lines_read;
+    lines_written += other.lines_written;
+    lds_conflicts += other.lds_conflicts;
+    scratch_bytes += other.scratch_bytes;
+    return *this;
+  }
+};
+
 struct CountedInstruction {
   Instruction instruction;
   Count count;
+  MemoryCount memory;
+};
+
+/// Waves of a kernel that a compute unit, or a pair of them in WGP mode, can hold at once.
+struct Occupancy {
+  uint32_t waves = 0;
+  uint32_t simds = 0;
+  uint32_t max_waves = 0;  ///< Of a SIMD, for any kernel
+  std::string_view limit;  ///< The resource that limits them; empty: only `max_waves`. Static
+
+  double waves_of_simd() const { return simds == 0 ? 0 : static_cast<double>(waves) / simds; }
 };
 
 /// Resources of a kernel.
@@ -66,8 +93,9 @@ struct Resources {
   uint32_t wave_size = 0;
   uint32_t vgprs = 0;          ///< Allocated to each lane, AGPRs included
   uint32_t sgprs = 0;          ///< Allocated to each wave
-  uint32_t lds_bytes = 0;      ///< Of each work-group
+  uint32_t lds_bytes = 0;      ///< LDS of each work-group
   uint32_t private_bytes = 0;  ///< Scratch of each work-item
+  Occupancy occupancy;         ///< Of the latest launch
 };
 
 /// Totals of launches.
@@ -76,13 +104,14 @@ struct Totals {
   uint64_t work_groups = 0;
   uint64_t waves = 0;
   uint64_t work_items = 0;
-  uint64_t nanoseconds = 0;  ///< From the start of each launch to its end, on this machine
+  uint64_t nanoseconds = 0;  ///< Sum of the launches' times from start to end, on this machine
 };
 
 struct Kernel {
   std::string name;
   Resources resources;
   Totals totals;
+  bool has_memory_counts = false;
   /// By offset from the kernel's entry, in bytes. Functions may have negative offsets.
   std::map<int64_t, CountedInstruction> instructions;
 };
@@ -92,9 +121,10 @@ struct Summary {
   uint64_t instructions = 0;
   std::array<uint64_t, kKinds> by_kind{};
   uint64_t lanes_of_vector = 0;  ///< Sum of the active lanes of Kind::kVector and Kind::kMatrix
-  uint64_t read_bytes = 0;       ///< By loads, atomics and scalar loads, before caches
-  uint64_t written_bytes = 0;    ///< By stores and atomics
+  uint64_t read_bytes = 0;       ///< Bytes read by loads, atomics and scalar loads, before caches
+  uint64_t written_bytes = 0;    ///< Bytes written by stores and atomics
   uint64_t lds_bytes = 0;        ///< Read and written in LDS
+  MemoryCount memory;
 
   uint64_t of(Kind kind) const { return by_kind[static_cast<size_t>(kind)]; }
   /// Mean share of lanes that are active in vector instructions, from 0 to 1. 0 without vector instructions.

@@ -1,9 +1,6 @@
 #include "plugins/vgpu/profile/profile.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +12,8 @@
 
 #include <fmt/core.h>
 
-#include "api/support/file_signals.hpp"
+#include "api/support/process_end.hpp"
+#include "plugins/vgpu/fidelity/result_file.hpp"
 
 namespace rigel::vgpu::profile {
 namespace {
@@ -25,23 +23,6 @@ constexpr std::string_view kNames[kKinds] = {"valu",   "mfma",  "salu", "smem", 
 
 void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
-}
-
-// Raw system calls, because the preload front end hooks open().
-bool write_file(const std::string& path, std::string_view text) {
-  const auto fd = static_cast<int>(
-      syscall(SYS_openat, AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (fd < 0) return false;
-  bool written = true;
-  while (!text.empty() && written) {
-    const ssize_t bytes = without_file_signals([&] { return ::write(fd, text.data(), text.size()); });
-    written = bytes > 0 || (bytes < 0 && errno == EINTR);
-    text.remove_prefix(bytes > 0 ? static_cast<size_t>(bytes) : 0);
-  }
-  const int error = errno;
-  syscall(SYS_close, fd);
-  errno = error;
-  return written;
 }
 
 std::string contents_of(Format format, const std::vector<Kernel>& kernels, const Options& options) {
@@ -56,17 +37,40 @@ std::string contents_of(Format format, const std::vector<Kernel>& kernels, const
       return lcov_of(kernels);
     case Format::kFolded:
       return folded_of(kernels);
+    case Format::kPerfetto:
+      return perfetto_of(Profile::of_process().samples());
   }
   return {};
 }
 
-// Called by exit(). The program's own status stays if it reports a failure.
-void end_process(int status, void*) {
+void add_to(Summary& sum, const Instruction& instruction, const Count& count) {
+  sum.instructions += count.times;
+  sum.by_kind[static_cast<size_t>(instruction.kind)] += count.times;
+  switch (instruction.kind) {
+    case Kind::kVector:
+    case Kind::kMatrix:
+      sum.lanes_of_vector += count.lanes;
+      break;
+    case Kind::kDataShare:
+      sum.lds_bytes += count.lanes * (uint64_t{instruction.read_bytes} + instruction.written_bytes);
+      break;
+    case Kind::kScalarMemory:
+      sum.read_bytes += count.times * instruction.read_bytes;
+      sum.written_bytes += count.times * instruction.written_bytes;
+      break;
+    default:
+      sum.read_bytes += count.lanes * instruction.read_bytes;
+      sum.written_bytes += count.lanes * instruction.written_bytes;
+      break;
+  }
+}
+
+int end_process() {
   Profile& profile = Profile::of_process();
   const Options& options = profile.options();
   const std::vector<Kernel> kernels = profile.kernels();
   // A process without kernels, such as a shell, leaves the files of others alone.
-  if (kernels.empty()) return;
+  if (kernels.empty()) return 0;
   for (const Output& output : options.outputs) {
     const std::string text = contents_of(output.format, kernels, options);
     if (output.path.empty()) {
@@ -76,14 +80,12 @@ void end_process(int status, void*) {
           fmt::format("vgpu: error: {}: cannot write the profile: {}\n", output.path, std::strerror(errno)));
     }
   }
-  if (options.against.empty()) return;
+  if (options.against.empty()) return 0;
   std::ifstream file(options.against, std::ios::binary);
   const std::string json{std::istreambuf_iterator<char>(file), {}};
   const Comparison comparison = compare(kernels, json, options.against);
   print(comparison.text);
-  if (status != 0 || (!comparison.grew && comparison.is_valid)) return;
-  std::fflush(nullptr);
-  _exit(kGrewStatus);
+  return comparison.grew || !comparison.is_valid ? kGrewStatus : 0;
 }
 
 }  // namespace
@@ -101,26 +103,8 @@ double Summary::active_lanes(uint32_t wave_size) const {
 Summary summary_of(const Kernel& kernel) {
   Summary sum;
   for (const auto& [offset, counted] : kernel.instructions) {
-    const auto& [instruction, count] = counted;
-    sum.instructions += count.times;
-    sum.by_kind[static_cast<size_t>(instruction.kind)] += count.times;
-    switch (instruction.kind) {
-      case Kind::kVector:
-      case Kind::kMatrix:
-        sum.lanes_of_vector += count.lanes;
-        break;
-      case Kind::kDataShare:
-        sum.lds_bytes += count.lanes * (uint64_t{instruction.read_bytes} + instruction.written_bytes);
-        break;
-      case Kind::kScalarMemory:
-        sum.read_bytes += count.times * instruction.read_bytes;
-        sum.written_bytes += count.times * instruction.written_bytes;
-        break;
-      default:
-        sum.read_bytes += count.lanes * instruction.read_bytes;
-        sum.written_bytes += count.lanes * instruction.written_bytes;
-        break;
-    }
+    add_to(sum, counted.instruction, counted.count);
+    sum.memory += counted.memory;
   }
   return sum;
 }
@@ -129,7 +113,7 @@ Profile& Profile::of_process() {
   static Profile* const profile = [] {
     auto* const created = new Profile(Options::from_environment());
     if (created->options().is_on()) {
-      on_exit(end_process, nullptr);
+      add_end_function(end_process);
       pthread_atfork(nullptr, nullptr, [] { of_process().forget(); });
     }
     return created;
@@ -147,11 +131,19 @@ void Profile::add(const Launch& launch, const std::function<Instruction(int64_t 
   kernel.totals.waves += launch.totals.waves;
   kernel.totals.work_items += launch.totals.work_items;
   kernel.totals.nanoseconds += launch.totals.nanoseconds;
+  Sample sample{launch.begin_time, launch.end_time, launch.resources.wave_size, {}};
   for (const auto& [offset, count] : launch.counts) {
     const auto [found, is_new] = kernel.instructions.try_emplace(offset);
     if (is_new) found->second.instruction = describe(offset);
     found->second.count.times += count.times;
     found->second.count.lanes += count.lanes;
+    add_to(sample.sum, found->second.instruction, count);
+  }
+  if (options_.writes(Format::kPerfetto)) samples_.push_back(sample);
+  kernel.has_memory_counts |= launch.has_memory_counts;
+  for (const auto& [offset, memory] : launch.memory) {
+    const auto found = kernel.instructions.find(offset);
+    if (found != kernel.instructions.end()) found->second.memory += memory;
   }
 }
 
@@ -173,11 +165,18 @@ std::vector<Kernel> Profile::kernels() {
   return kernels;
 }
 
+std::vector<Sample> Profile::samples() {
+  const MutexLock lock(mutex_);
+  return samples_;
+}
+
 void Profile::forget() {
   // Another thread may have held the lock during fork().
   new (&mutex_) Mutex;
   const MutexLock lock(mutex_);
   kernels_.clear();
+  samples_.clear();
+  launches_ = 0;
 }
 
 }  // namespace rigel::vgpu::profile

@@ -9,7 +9,8 @@ namespace rigel::vgpu::profile {
 namespace {
 
 TEST(ProfileOutputs, FormatFollowsFromName) {
-  const auto outputs = parse_outputs("-,a.txt,b/c.json,d.callgrind,callgrind.out.7,e.info,f.folded");
+  const auto outputs =
+      parse_outputs("-,a.txt,b/c.json,d.callgrind,callgrind.out.7,e.info,f.folded,g.perfetto");
   ASSERT_TRUE(outputs.has_value()) << outputs.error();
   const std::vector<Output> expected = {{"", Format::kTable},
                                         {"a.txt", Format::kTable},
@@ -17,7 +18,8 @@ TEST(ProfileOutputs, FormatFollowsFromName) {
                                         {"d.callgrind", Format::kCallgrind},
                                         {"callgrind.out.7", Format::kCallgrind},
                                         {"e.info", Format::kLcov},
-                                        {"f.folded", Format::kFolded}};
+                                        {"f.folded", Format::kFolded},
+                                        {"g.perfetto", Format::kPerfetto}};
   EXPECT_EQ(*outputs, expected);
 }
 
@@ -34,6 +36,21 @@ TEST(ProfileOutputs, PathContainsProcessId) {
   const auto outputs = parse_outputs("run-%p.json");
   ASSERT_TRUE(outputs.has_value());
   EXPECT_EQ(outputs->front().path, "run-" + std::to_string(getpid()) + ".json");
+}
+
+TEST(ProfileOptions, SelectLaunchesAndQueues) {
+  Options options;
+  EXPECT_TRUE(options.selects(7, 1));
+  options.launches = *parse_ranges("3,5-8,10-");
+  options.queues = *parse_ranges("1");
+  for (const uint64_t launch : {3, 5, 8, 10, 1000}) EXPECT_TRUE(options.selects(launch, 1)) << launch;
+  for (const uint64_t launch : {1, 4, 9}) EXPECT_FALSE(options.selects(launch, 1)) << launch;
+  EXPECT_FALSE(options.selects(3, 2));
+}
+
+TEST(ProfileOptions, InvalidRangesAreRejected) {
+  for (const char* const list : {"x", "-3", "8-5", "1-2-3", "3 "})
+    EXPECT_FALSE(parse_ranges(list).has_value() && !parse_ranges(list)->empty()) << list;
 }
 
 TEST(ProfileOptions, AreOffWithoutVariables) {

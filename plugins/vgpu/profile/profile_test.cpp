@@ -20,7 +20,7 @@ std::vector<Kernel> two_waves() {
   Profile profile({});
   Launch launch;
   launch.kernel = "k()";
-  launch.resources = {64, 8, 16, 0, 0};
+  launch.resources = {64, 8, 16, 0, 0, {20, 4, 10, "LDS"}};
   launch.totals = {1, 2, 2, 96, 1000};
   launch.counts = {{0, {2, 96}}, {4, {10, 480}}, {8, {0, 0}}};
   profile.add(launch, [](int64_t offset) {
@@ -78,9 +78,9 @@ TEST(ProfileSummary, AddsLanesAndBytes) {
 
 TEST(ProfileSummary, BytesOfLdsAreSeparate) {
   Kernel kernel;
-  kernel.instructions[0] = {instruction(Kind::kDataShare, 1, 8), {1, 64}};
-  kernel.instructions[4] = {instruction(Kind::kScalarMemory, 1, 16), {3, 192}};
-  kernel.instructions[8] = {instruction(Kind::kAtomic, 1, 4, 4), {1, 10}};
+  kernel.instructions[0] = {instruction(Kind::kDataShare, 1, 8), {1, 64}, {}};
+  kernel.instructions[4] = {instruction(Kind::kScalarMemory, 1, 16), {3, 192}, {}};
+  kernel.instructions[8] = {instruction(Kind::kAtomic, 1, 4, 4), {1, 10}, {}};
   const Summary sum = summary_of(kernel);
   EXPECT_EQ(sum.lds_bytes, 512u);
   EXPECT_EQ(sum.read_bytes, 3u * 16 + 40);
@@ -104,6 +104,34 @@ TEST(ProfileCallgrind, InlinedFunctionIsCalled) {
   EXPECT_THAT(text, HasSubstr("fn=outer()\ncob=k()\ncfi=k.hip\ncfn=inner(int)\ncalls=10 0\n50 12 576\n"));
 }
 
+TEST(ProfilePerfetto, ValueOfOverlappingLaunchesIsTheirSum) {
+  Options options;
+  options.outputs = {{"x.perfetto", Format::kPerfetto}};
+  Profile profile(options);
+  Launch launch;
+  launch.kernel = "k()";
+  launch.resources.wave_size = 64;
+  launch.counts = {{0, {300, 19200}}};
+  const auto describe = [](int64_t) { return instruction(Kind::kVector, 1); };
+  for (const auto& [begin, end] : {std::pair{1000, 3000}, std::pair{2000, 4000}}) {
+    launch.begin_time = begin;
+    launch.end_time = end;
+    profile.add(launch, describe);
+  }
+  const std::string trace = perfetto_of(profile.samples());
+  EXPECT_THAT(trace, HasSubstr("GPU instructions"));
+  // TracePacket.timestamp, then TrackEvent with TrackEvent.counter_value, in base 128.
+  const auto has = [&](uint32_t time, std::string_view value) {
+    const std::string stamp = {0x40, static_cast<char>(time | 0x80), static_cast<char>(time >> 7)};
+    const size_t at = trace.find(stamp);
+    return at != trace.npos && trace.substr(at, 40).find(std::string("\xf0\x01").append(value)) != trace.npos;
+  };
+  EXPECT_TRUE(has(1000, "\xac\x02")) << "300";
+  EXPECT_TRUE(has(2000, "\xd8\x04")) << "600";
+  EXPECT_TRUE(has(3000, "\xac\x02")) << "300";
+  EXPECT_TRUE(has(4000, std::string_view("\0", 1)));
+}
+
 TEST(ProfileJson, ContainsCountsAndPlaces) {
   const auto document = nlohmann::json::parse(json_of(two_waves()));
   const auto& kernel = document.at("kernels").at(0);
@@ -112,6 +140,8 @@ TEST(ProfileJson, ContainsCountsAndPlaces) {
   EXPECT_EQ(kernel.at("instructions_by_kind").at("valu"), 10);
   EXPECT_EQ(kernel.at("code").at(1).at("line"), 11);
   EXPECT_EQ(kernel.at("code").at(1).at("lanes"), 480);
+  EXPECT_EQ(kernel.at("occupancy").at("waves_per_simd"), 5);
+  EXPECT_EQ(kernel.at("occupancy").at("limited_by"), "LDS");
 }
 
 TEST(ProfileComparison, EqualCountsDoNotGrow) {
@@ -160,13 +190,14 @@ TEST(ProfileTable, LinesAreShort) {
   EXPECT_THAT(text, HasSubstr("  active lanes  75.0% of vector instructions\n"));
   EXPECT_THAT(text, HasSubstr("  by kind       valu 10 load 2\n"));
   EXPECT_THAT(text, Not(HasSubstr("salu")));
+  EXPECT_THAT(text, HasSubstr("  occupancy     5 of 10 waves for each SIMD, limited by LDS\n"));
 }
 
 TEST(ProfileTable, ApproximateInstructionsAreListed) {
   Kernel kernel;
   kernel.name = "k()";
   for (int64_t offset : {0, 4}) {
-    kernel.instructions[offset] = {instruction(Kind::kVector, 1), {5, 5}};
+    kernel.instructions[offset] = {instruction(Kind::kVector, 1), {5, 5}, {}};
     kernel.instructions[offset].instruction.text = "v_exp_f32_e32 v0, v1";
     kernel.instructions[offset].instruction.approximation = "within one unit in the last place";
   }

@@ -1,5 +1,5 @@
-// lcov's tracefile: how many waves have executed each source line. A line that has instructions, none of
-// which was executed, has the count 0. Format: geninfo(1).
+// Writes lcov's tracefile: the number of waves that have executed each source line. The count is 0 if the
+// line has instructions but no wave has executed one. Format: geninfo(1).
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ namespace rigel::vgpu::profile {
 std::string lcov_of(const std::vector<Kernel>& kernels) {
   std::map<std::string, std::map<int, uint64_t>> files;
   for (const Kernel& kernel : kernels) {
-    // A line's count in a kernel is that of its most frequent instruction.
+    // The count of a line in a kernel is that of its most often executed instruction.
     std::map<std::pair<std::string, int>, uint64_t> lines;
     for (const auto& [offset, counted] : kernel.instructions) {
       for (const Position& position : counted.instruction.positions) {

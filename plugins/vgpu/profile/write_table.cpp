@@ -50,6 +50,20 @@ std::string approximations_of(const Kernel& kernel) {
   return lines;
 }
 
+std::string lines_of(const Summary& sum) {
+  const MemoryCount& memory = sum.memory;
+  return fmt::format("  lines         {} of 64 bytes read, {} written; {} LDS conflicts, {}B in scratch\n",
+                     short_number(memory.lines_read), short_number(memory.lines_written),
+                     short_number(memory.lds_conflicts), short_number(memory.scratch_bytes));
+}
+
+std::string occupancy_of(const Occupancy& occupancy) {
+  if (occupancy.simds == 0) return {};
+  const std::string limit = occupancy.limit.empty() ? "" : fmt::format(", limited by {}", occupancy.limit);
+  return fmt::format("  occupancy     {} of {} waves for each SIMD{}\n", occupancy.waves_of_simd(),
+                     occupancy.max_waves, limit);
+}
+
 }  // namespace
 
 std::string table_of(const std::vector<Kernel>& kernels) {
@@ -82,8 +96,10 @@ std::string table_of(const std::vector<Kernel>& kernels) {
     text += fmt::format("  memory        {}B read, {}B written, {}B in LDS (before caches)\n",
                         short_number(sum.read_bytes), short_number(sum.written_bytes),
                         short_number(sum.lds_bytes));
+    if (kernel.has_memory_counts) text += lines_of(sum);
     text += fmt::format("  resources     {} VGPRs, {} SGPRs, {} bytes of LDS, {} bytes of scratch\n",
                         resources.vgprs, resources.sgprs, resources.lds_bytes, resources.private_bytes);
+    text += occupancy_of(resources.occupancy);
     text += approximations_of(kernel);
   }
   return text;
