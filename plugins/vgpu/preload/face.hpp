@@ -36,7 +36,8 @@ System* system_for_path();
 /// Returns the system that has this descriptor, or null. Never creates one.
 System* system_for_fd(int fd);
 
-/// The same for a call on the descriptor: if there is a system, the thread is in a DriverCall meanwhile.
+/// A call on a descriptor. If a system has the descriptor, the thread is in a DriverCall (driver_call.hpp)
+/// while this object exists.
 class FileCall {
  public:
   /// `is_current_file`: the caller knows that the descriptor has not been reused for another file.

@@ -1,4 +1,5 @@
-// Hooks for directories: opendir and related functions, scandir and glob, for the driver's tree.
+// Hooks of opendir and related functions, scandir and glob. For directories of the driver's files, they
+// return the virtual GPU's entries.
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -6,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -21,15 +24,27 @@ constinit Mutex directories_mutex;
 
 namespace {
 
-// The stream that opendir returns for a directory of the virtual GPU. The list distinguishes it from libc's.
+// The stream that opendir returns for a directory of the virtual GPU, in place of the C library's DIR.
 struct DirectoryStream {
   std::vector<dirent> entries;
-  size_t at = 0;
+  std::atomic<size_t> at{0};  // readdir_r() may be called by several threads.
   int fd = -1;
+
+  // Returns the next entry, or null at the end.
+  dirent* next() {
+    size_t index = at.load(std::memory_order_relaxed);
+    while (index < entries.size()) {
+      if (at.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return &entries[index];
+    }
+    return nullptr;
+  }
 };
 
-constinit std::vector<DirectoryStream*>* streams = nullptr;  // leaked, because it may be used during exit
+// All open streams of the virtual GPU; any other DIR* is the C library's. Leaked, because it may be used
+// during exit.
+constinit std::vector<DirectoryStream*>* streams = nullptr;
 
+// Returns the virtual GPU's stream, or null if the stream is the C library's.
 DirectoryStream* find_stream(DIR* stream) {
   const MutexLock lock(directories_mutex);
   if (streams == nullptr) return nullptr;
@@ -87,25 +102,21 @@ HOOK DIR* fdopendir(int fd) {
 }
 HOOK dirent* readdir(DIR* stream) {
   if (DirectoryStream* directory = find_stream(stream)) {
-    return directory->at < directory->entries.size() ? &directory->entries[directory->at++] : nullptr;
+    return directory->next();
   }
   return NEXT(readdir)(stream);
 }
 HOOK dirent64* readdir64(DIR* stream) {
   static_assert(sizeof(dirent) == sizeof(dirent64));
   if (DirectoryStream* directory = find_stream(stream)) {
-    return directory->at < directory->entries.size()
-               ? reinterpret_cast<dirent64*>(&directory->entries[directory->at++])
-               : nullptr;
+    return reinterpret_cast<dirent64*>(directory->next());
   }
   return NEXT(readdir64)(stream);
 }
-// Without a lock: a stream is used by one thread at a time, as with readdir().
 static int read_entry(DirectoryStream& directory, dirent* entry, dirent** result) {
-  *result = nullptr;
-  if (directory.at >= directory.entries.size()) return 0;
-  *entry = directory.entries[directory.at++];
-  *result = entry;
+  const dirent* const next = directory.next();
+  if (next != nullptr) *entry = *next;
+  *result = next == nullptr ? nullptr : entry;
   return 0;
 }
 #pragma GCC diagnostic push
@@ -141,7 +152,7 @@ HOOK void rewinddir(DIR* stream) {
   NEXT(rewinddir)(stream);
 }
 HOOK long telldir(DIR* stream) {
-  if (DirectoryStream* directory = find_stream(stream)) return static_cast<long>(directory->at);
+  if (DirectoryStream* directory = find_stream(stream)) return static_cast<long>(directory->at.load());
   return NEXT(telldir)(stream);
 }
 HOOK void seekdir(DIR* stream, long at) {
@@ -163,18 +174,23 @@ static int scan_directory(const VgpuPath& found, dirent*** names, int (*filter)(
   while (const dirent* entry = readdir(stream)) {
     if (filter != nullptr && filter(entry) == 0) continue;
     auto* const copy = static_cast<dirent*>(std::malloc(sizeof(dirent)));
+    entries.push_back(copy);
     if (copy == nullptr) break;
     *copy = *entry;
-    entries.push_back(copy);
   }
   closedir(stream);
+  auto** const list = static_cast<dirent**>(std::malloc(sizeof(dirent*) * (entries.size() + 1)));
+  if (list == nullptr || (!entries.empty() && entries.back() == nullptr)) {
+    for (dirent* const entry : entries) std::free(entry);
+    std::free(list);
+    return to_libc(-ENOMEM);
+  }
   if (compare != nullptr) {
     std::sort(entries.begin(), entries.end(),
               [&](const dirent* a, const dirent* b) { return compare(&a, &b) < 0; });
   }
-  *names = static_cast<dirent**>(std::malloc(sizeof(dirent*) * (entries.size() + 1)));
-  if (*names == nullptr) return to_libc(-ENOMEM);
-  std::copy(entries.begin(), entries.end(), *names);
+  std::copy(entries.begin(), entries.end(), list);
+  *names = list;
   return static_cast<int>(entries.size());
 }
 HOOK int scandirat(int at, const char* path, dirent*** names, int (*filter)(const dirent*),
@@ -194,7 +210,8 @@ __attribute__((visibility("default"), alias("scandirat"))) int scandirat64(
     int, const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**));
 }
 
-// glob() opens directories internally unless it gets callbacks.
+// The C library's glob() opens directories by internal calls, which cannot be hooked. With GLOB_ALTDIRFUNC it
+// calls the functions in `out` instead, which are the hooks.
 static int glob_with(decltype(&::glob) next, const char* pattern, int flags,
                      int (*on_error)(const char*, int), glob_t* out) {
   if (own_calls != 0 || !may_be_vgpu_path(pattern) || (flags & GLOB_ALTDIRFUNC) != 0 ||

@@ -1,7 +1,7 @@
-// The exported functions of a library of this process, read from its ELF tables. Used where dlsym() cannot be
-// called, because it is the hooked function.
+// Finds the exported functions of a library in this process by its ELF tables. The hook of dlsym() uses it,
+// because a hook cannot find its original function by calling itself.
 //
-// Threads: any; nothing is allocated and no lock is held on return. Lifetime: until the library is closed.
+// Threads: any thread; allocates no memory. Lifetime: valid until the library is closed.
 #pragma once
 
 #include <link.h>
@@ -12,12 +12,13 @@ namespace rigel::vgpu {
 
 class LoadedLibrary {
  public:
-  /// Returns the library whose code or data contains `address`.
+  /// Returns the library whose code or data contains `address`, or no library.
   static LoadedLibrary of(const void* address) noexcept;
-  /// Returns the first library after this one, in the dynamic linker's search order, that exports `name`.
+  /// Returns the first library after this one, in the dynamic linker's search order, that exports `name`, or
+  /// no library.
   LoadedLibrary next_with(const char* name) const noexcept;
 
-  /// Returns the default version of the exported function or object `name`, or null.
+  /// Returns the address of the exported function or object `name`, in its default version. Null: none.
   void* find(const char* name) const noexcept;
 
   LoadedLibrary() = default;  ///< No library.

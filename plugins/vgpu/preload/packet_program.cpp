@@ -36,7 +36,7 @@ struct Buffer {
 struct Queue {
   Buffer ring;
   std::atomic<uint64_t>*read, *write, *doorbell;
-  uint64_t end = 0;  // in units of the doorbell
+  uint64_t end = 0;  // write index, in units of the doorbell
 };
 
 class Device {

@@ -1,9 +1,9 @@
 // The preload front end of the virtual GPU: libvgpu_preload.so overrides libc functions for the files of
 // amdkfd, so that unmodified programs find the boards of VGPU_GPUS. `vgpu-run` sets it up.
 //
-// Each hook passes foreign calls on as early as possible; System (plugins/vgpu/kfd/system.hpp) does the work.
-// glibc does not call itself through these names, so each function that programs use needs a hook: fopen does
-// not call open, nor opendir openat.
+// Each hook forwards foreign calls as early as possible; System (plugins/vgpu/kfd/system.hpp) does the work.
+// glibc does not call itself through these names: fopen does not call open, and opendir does not call openat.
+// Each function that programs use therefore needs a hook.
 //
 // Foreign calls go to libc if they are cancellation points; the others are raw system calls.
 //
@@ -507,4 +507,23 @@ HOOK void vgpu_report() {
 // See hsa_plugin/hsa_driver.h.
 HOOK int32_t hsa_driver_lend_thread_v1() noexcept {
   return lend_program_thread();
+}
+
+HOOK const hsadrv_sampling_ops_t* hsa_driver_sampling_v1() noexcept {
+  static constexpr hsadrv_sampling_ops_t kOps{
+      .struct_size = sizeof(hsadrv_sampling_ops_t),
+      .start = [](void*, uint32_t gpu_id, const hsadrv_sampler_t* sampler) -> int32_t {
+        System* const system = current.load(std::memory_order_acquire);
+        if (system == nullptr) return -EINVAL;
+        const Inside guard;
+        return system->process().start_sampling(gpu_id, sampler);
+      },
+      .stop = [](void*, uint32_t gpu_id) -> int32_t {
+        System* const system = current.load(std::memory_order_acquire);
+        if (system == nullptr) return -EINVAL;
+        const Inside guard;
+        return system->process().stop_sampling(gpu_id);
+      },
+  };
+  return &kOps;
 }

@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Expected{"navi23", "gfx1032", "32", "2", "32", "0x73ef", "2765"},
                       Expected{"navi24", "gfx1034", "16", "2", "32", "0x743f", "2975"},
                       Expected{"rembrandt", "gfx1035", "12", "2", "32", "0x1681", "2200"},
-                      // Debian 12's ROCr, 5.2.3, does not support gfx1036, gfx942 and gfx11.
+                      // Debian 12's ROCr, 5.2.3, does not support gfx1036, gfx942, gfx11 and gfx12.
                       Expected{"raphael", "gfx1036", "2", "2", "32", "0x164e", "2200", "rigel"},
                       Expected{"mi300x", "gfx942", "304", "4", "64", "0x74a1", "2100", "rigel"},
                       Expected{"mi300a", "gfx942", "228", "4", "64", "0x74a0", "2100", "rigel"},
@@ -126,7 +126,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Expected{"navi33", "gfx1102", "32", "2", "32", "0x7480", "2356", "rigel"},
                       Expected{"phoenix", "gfx1103", "12", "2", "32", "0x15bf", "2700", "rigel"},
                       Expected{"strix", "gfx1150", "16", "2", "32", "0x150e", "2900", "rigel"},
-                      Expected{"strixhalo", "gfx1151", "40", "2", "32", "0x1586", "2900", "rigel"}),
+                      Expected{"strixhalo", "gfx1151", "40", "2", "32", "0x1586", "2900", "rigel"},
+                      Expected{"navi44", "gfx1200", "32", "2", "32", "0x7590", "2740", "rigel"},
+                      Expected{"navi48", "gfx1201", "64", "2", "32", "0x7550", "2400", "rigel"}),
     [](const auto& row) { return std::string(row.param.board); });
 
 TEST_F(Rocminfo, ListsTwoBoardsInOrder) {
@@ -160,6 +162,13 @@ TEST(VgpuRun, RejectsUnknownBoard) {
 TEST(VgpuRun, ReturnsExitStatusOfProgram) {
   EXPECT_EQ(run_program({vgpu_run(), "sh", "-c", "exit 7"}).status, 7);
   EXPECT_EQ(run_program({vgpu_run(), "/no/such/program"}).status, 127);
+}
+
+TEST_F(Rocminfo, RunIsExact) {
+  const ProgramResult result = run_program({vgpu_run(), "--run-fidelity", "--require", "exact", "rocminfo"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("fidelity: exact\n"));
+  EXPECT_THAT(result.out, HasSubstr(" kfd "));
 }
 
 TEST(VgpuRun, PrintsFidelityTables) {

@@ -11,7 +11,7 @@ struct Shape {
   uint32_t grid[3] = {1, 1, 1};  ///< In work-items.
   uint32_t group[3] = {1, 1, 1};
   uint64_t kernarg_va = 0;
-  uint32_t dynamic_lds = 0;  ///< In bytes, in addition to the kernel's own.
+  uint32_t dynamic_lds = 0;  ///< Bytes of LDS in addition to those of the kernel.
 };
 
 /// Upper halves of the apertures of private memory and LDS, for generic pointers.
