@@ -6,10 +6,7 @@ namespace rigel::vgpu {
 namespace {
 
 std::string name_of(const aql::Packet& packet) {
-  const uint32_t type = aql::type(packet.header());
-  const uint32_t code =
-      type == HSA_PACKET_TYPE_VENDOR_SPECIFIC ? 0x100 | (packet.words[0] >> 16 & 0xff) : type;
-  return std::string(packet_name(PacketSet::kAql, code));
+  return std::string(packet_name(PacketSet::kAql, aql::code(packet)));
 }
 
 }  // namespace

@@ -10,11 +10,11 @@ namespace {
 
 // Kernel object.
 constexpr uint64_t kEntryOffset = offsetof(amd_kernel_code_t, kernel_code_entry_byte_offset);
-constexpr uint64_t kRsrc3 = 44;  // of a kernel descriptor; upper half of an unused field of amd_kernel_code_t
+constexpr uint64_t kRsrc3 = 44;  // offset in a kernel descriptor; an unused field in amd_kernel_code_t
 constexpr uint64_t kRsrc1 = offsetof(amd_kernel_code_t, compute_pgm_rsrc1);
 constexpr uint64_t kRsrc2 = offsetof(amd_kernel_code_t, compute_pgm_rsrc2);
 constexpr uint64_t kProperties = offsetof(amd_kernel_code_t, kernel_code_properties);
-constexpr uint64_t kPreload = 58;  // of a kernel descriptor: kernarg_preload
+constexpr uint64_t kPreload = 58;  // offset of kernarg_preload in a kernel descriptor
 /// Code before the entry for firmware that preloads nothing: other firmware skips it. Source: LLVM's AMDGPU
 /// user guide, "Preloaded Kernel Arguments".
 constexpr uint64_t kPreloadPrologueBytes = 256;
@@ -40,9 +40,7 @@ bool read_kernel_object(GpuMemory& memory, uint64_t va, KernelObject& object) {
 bool registers_fit(const Dialect& dialect, const KernelObject& object, uint32_t wave_size,
                    uint64_t work_items) {
   const uint64_t waves = (work_items + wave_size - 1) / wave_size;
-  const uint32_t needed = ((object.rsrc1 & 0x3f) + 1) * dialect.vgpr_granule;  // for waves of 64
-  const uint32_t allocated =
-      (needed + dialect.vgpr_allocation - 1) / dialect.vgpr_allocation * dialect.vgpr_allocation;
+  const uint32_t allocated = dialect.allocated_vgprs(object.rsrc1);
   if (!dialect.has_wgp_mode) return (waves + 3) / 4 * allocated <= dialect.vgprs_of_simd;
   const bool wgp_mode = (object.rsrc1 >> 29 & 1) != 0;
   const uint64_t simds = wgp_mode ? 4 : 2;

@@ -42,6 +42,13 @@ struct Packet {
   uint64_t completion_signal() const { return quad(14); }
 };
 static_assert(sizeof(Packet) == kPacketBytes);
+
+/// Returns the packet's type, or 0x100 + the AMD format of a vendor packet (FidelityRow::code).
+inline uint32_t code(const Packet& packet) {
+  const uint32_t packet_type = type(packet.header());
+  return packet_type == HSA_PACKET_TYPE_VENDOR_SPECIFIC ? 0x100 | (packet.words[0] >> 16 & 0xff)
+                                                        : packet_type;
+}
 static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == 56);
 static_assert(offsetof(hsa_barrier_and_packet_t, dep_signal) == 8);
 

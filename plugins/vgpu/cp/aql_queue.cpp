@@ -311,6 +311,7 @@ Outcome AqlQueue::run_pm4() {
   started.completion_signal = pm4_signal_;
   started.start_ts = start_ts_;
   started_.push_back(started);
+  count_packet(PacketSet::kAql, dialect().has_pm4_in_slots ? 0 : 0x100 | aql::kFormatPm4Ib);
   trace(TraceTopic::kAql, "{}: PM4 completed, completion {:#x}", next_id_, pm4_signal_);
   return end_packet();
 }
@@ -351,14 +352,17 @@ void AqlQueue::start_packet(const aql::Packet& packet) {
   started.completion_signal = packet.completion_signal();
   started.start_ts = start_ts_;
   started_.push_back(started);
+  const uint32_t code = aql::code(packet);
+  const uint32_t acquire = aql::acquire_scope(packet.header()), release = aql::release_scope(packet.header());
+  const bool is_dispatch = code == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+  count_packet(PacketSet::kAql, code,
+               is_dispatch && acquire != 0   ? "header.acquire"
+               : is_dispatch && release != 0 ? "header.release"
+                                             : "");
   if (tracing(TraceTopic::kAql)) {
-    const uint32_t type = aql::type(packet.header());
-    const uint32_t code =
-        type == HSA_PACKET_TYPE_VENDOR_SPECIFIC ? 0x100 | (packet.words[0] >> 16 & 0xff) : type;
     trace(TraceTopic::kAql, "{}: {}{} acquire {} release {} completion {:#x}", next_id_,
-          packet_name(PacketSet::kAql, code), aql::barrier(packet.header()) ? " barrier" : "",
-          aql::acquire_scope(packet.header()), aql::release_scope(packet.header()),
-          started.completion_signal);
+          packet_name(PacketSet::kAql, code), aql::barrier(packet.header()) ? " barrier" : "", acquire,
+          release, started.completion_signal);
   }
 }
 
@@ -449,6 +453,8 @@ Outcome AqlQueue::wait_for_scratch() {
 
 Outcome AqlQueue::error(QueueError code, std::string_view reason, std::optional<uint64_t> packet) {
   if (!stopped()) error_ = code;
+  if (code == QueueError::kBadPacket || code == QueueError::kBadVendorPacket)
+    count_rejected_packet(PacketSet::kAql, reason);
   stop(fmt::format("AQL packet {}: {}", packet.value_or(next_id_), reason));
   return Outcome::kStopped;
 }

@@ -96,7 +96,7 @@ class AqlQueue final : public ComputeQueue {
 
   std::optional<QueueError> scratch_request_;  // scratch request without an answer
   bool reclaim_ = false;                       // scratch for a single dispatch is to be released
-  std::optional<QueueError> error_;            // to be delivered
+  std::optional<QueueError> error_;            // error that is not yet delivered
   bool error_reported_ = false;
 };
 

@@ -851,7 +851,8 @@ TEST_P(AqlQueue, TracesPackets) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue,
-                         ::testing::Values(kGfx8, kGfx9, kGfx90a, kGfx101, kGfx103, kGfx11), generation_name);
+                         ::testing::Values(kGfx8, kGfx9, kGfx90a, kGfx101, kGfx103, kGfx11, kGfx12),
+                         generation_name);
 
 // Each XCC has the slots of COMPUTE_TMPRING_SIZE.
 TEST(CommandProcessor, ScratchIsThatOfAllXccs) {

@@ -31,8 +31,10 @@ struct DeviceConfig {
   uint32_t sdma_engines = 2;
   /// Dies that work as one device. Each has its share of the scratch of a queue.
   uint32_t xcc_count = 1;
-  uint32_t shader_engines = 1;  ///< Of each die; each has performance counters and, from gfx11 on, scratch.
-  uint32_t max_lds_bytes = 65536;       ///< Of a work-group.
+  uint32_t arrays_per_engine = 1;
+  uint32_t processors_per_array = 1;  ///< Work-group processors
+  uint32_t shader_engines = 1;     ///< Number per die; each has performance counters and, on gfx11, scratch.
+  uint32_t max_lds_bytes = 65536;  ///< Maximum of a work-group.
   uint32_t max_work_group_size = 1024;  ///< In work-items.
   uint64_t flat_group_base = 0;         ///< lds_base of GET_PROCESS_APERTURES_NEW.
   uint64_t flat_private_base = 0;       ///< scratch_base of GET_PROCESS_APERTURES_NEW.

@@ -3,9 +3,10 @@
 // VMID). Tests implement it over a plain buffer.
 //
 // Threads: any function may be called from any thread while the processors exist. translate() is called
-// inside a TranslationScope only. report_fault, raise_interrupt, take_queue_error, queue_stopped, report and
-// trace are called outside of scopes and without locks of the processors, so an implementation may take its
-// locks there. Of the processors' functions it may call only CommandProcessor::ring_doorbell() and wake().
+// inside a TranslationScope only. The functions report_fault, raise_interrupt, take_queue_error,
+// queue_stopped, report and trace are called outside of scopes. No lock of the processors is held then, so an
+// implementation may take its locks there. Of the processors' functions it may call only
+// CommandProcessor::ring_doorbell() and wake().
 //
 // Memory order: threads of the program access the memory behind translate() at the same time. Processors
 // follow the rules that programs expect from hardware:
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -77,6 +79,14 @@ enum class QueueError : uint32_t {
 
 enum class TraceTopic : uint8_t { kQueue, kAql, kPm4, kSdma, kDispatch };
 
+/// A sample of a wave's program counter.
+struct PcSample {
+  uint64_t pc = 0;
+  uint64_t exec = 0;
+  uint32_t group[3] = {};
+  uint32_t wave = 0;  ///< Number in the work-group
+};
+
 class DeviceBus {
  public:
   virtual ~DeviceBus() = default;
@@ -126,6 +136,15 @@ class DeviceBus {
 
   /// The queue's doorbell in the process's slice, in units of 8 bytes; waves can read it.
   virtual uint32_t doorbell_index(uint32_t /*queue_id*/) noexcept { return 0; }
+
+  // Samples -----------------------------------------------------------------------------------------------
+
+  /// The interval, in instructions, at which the program counters of waves are sampled; 0: no sampling.
+  virtual uint64_t sample_interval() const noexcept { return 0; }
+
+  /// Receives the samples of a launch, in the order of work-groups and waves, before the launch completes.
+  virtual void take_samples(uint32_t /*queue_id*/, uint64_t /*packet_id*/,
+                            std::span<const PcSample> /*samples*/, uint64_t /*lost*/) noexcept {}
 
   // Time --------------------------------------------------------------------------------------------------
 

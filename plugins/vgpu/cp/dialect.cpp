@@ -3,6 +3,8 @@
 namespace rigel::vgpu {
 namespace {
 
+// VGPRs and SGPRs of a SIMD and their granules: LLVM's AMDGPUBaseInfo.cpp.
+
 constexpr uint32_t kNarrowCount = 0x3fffff, kWideCount = 0x3fffffff;
 
 constexpr Dialect kVolcanicIslands{
@@ -17,6 +19,7 @@ constexpr Dialect kVolcanicIslands{
     .vgpr_granule = 4,
     .vgpr_allocation = 4,
     .vgprs_of_simd = 256,
+    .sgprs_of_simd = 800,
     .has_wait_reg_mem64 = false,
     .has_event_write_eop = true,
     .has_pred_exec = false,
@@ -25,13 +28,15 @@ constexpr Dialect kVolcanicIslands{
     .release_mem_dwords = 6,
     .dma_data_byte_mask = 0x1fffff,
     .hdp_flush_request = 0x1537,
-    .sequencer_events = SequencerEvents::kVega,
+    .sequencer_events = SequencerEvents::kVolcanicIslands,
     .sdma_counts_less_one = false,
     .sdma_has_dummy_trap = false,
     .sdma_has_cache_policies = false,
     .sdma_has_wide_pitch = false,
     .sdma_count_mask = kNarrowCount,
     .sdma_depth_mask = 0x7ff,
+    .sdma_has_wide_windows = false,
+    .sdma_has_compression = false,
     .sdma_copies_backwards = false,
 };
 
@@ -47,6 +52,7 @@ constexpr Dialect kVega{
     .vgpr_granule = 4,
     .vgpr_allocation = 4,
     .vgprs_of_simd = 256,
+    .sgprs_of_simd = 800,
     .has_wait_reg_mem64 = true,
     .has_event_write_eop = false,
     .has_pred_exec = true,
@@ -62,11 +68,20 @@ constexpr Dialect kVega{
     .sdma_has_wide_pitch = true,
     .sdma_count_mask = kNarrowCount,
     .sdma_depth_mask = 0x7ff,
+    .sdma_has_wide_windows = false,
+    .sdma_has_compression = false,
     .sdma_copies_backwards = false,
 };
 
+constexpr Dialect kArcturus = [] {
+  Dialect dialect = kVega;
+  dialect.sequencer_events = SequencerEvents::kMi100;
+  return dialect;
+}();
+
 constexpr Dialect kAldebaran = [] {
   Dialect dialect = kVega;
+  dialect.sequencer_events = SequencerEvents::kMi200;
   dialect.has_rsrc3 = true;
   dialect.preloads_kernargs = true;
   dialect.vgpr_granule = 8;
@@ -76,12 +91,19 @@ constexpr Dialect kAldebaran = [] {
   return dialect;
 }();
 
+constexpr Dialect kAquaVanjaram = [] {
+  Dialect dialect = kAldebaran;
+  dialect.sequencer_events = SequencerEvents::kMi300;
+  return dialect;
+}();
+
 constexpr Dialect kRdna = [] {
   Dialect dialect = kVega;
   dialect.has_wave32 = true;
   dialect.has_wgp_mode = true;
   dialect.has_rsrc3 = true;
   dialect.vgprs_of_simd = 512;
+  dialect.sgprs_of_simd = 0;
   dialect.has_set_sh_reg_index = true;
   dialect.acquire_mem_dwords = 7;
   dialect.sdma_has_dummy_trap = false;  // Navi 10 uses its number for another packet (navi10_sdma_pkt_open.h)
@@ -94,16 +116,15 @@ constexpr Dialect kRdna = [] {
 
 constexpr Dialect kRdna2 = [] {
   Dialect dialect = kRdna;
+  dialect.vgpr_allocation = 8;
   dialect.sdma_count_mask = kWideCount;
   return dialect;
 }();
 
 // The third generation allocates scratch by shader engine (Mesa, si_compute.c; ROCr, amd_aql_queue.cpp).
-// VGPRs: LLVM's AMDGPUBaseInfo.cpp.
 constexpr Dialect kRdna3 = [] {
   Dialect dialect = kRdna2;
   dialect.tmpring = {256, 0x7fff, true};
-  dialect.vgpr_allocation = 8;
   dialect.sequencer_events = SequencerEvents::kNavi3;
   return dialect;
 }();
@@ -112,6 +133,17 @@ constexpr Dialect kLargeRdna3 = [] {
   Dialect dialect = kRdna3;
   dialect.vgpr_allocation = 12;
   dialect.vgprs_of_simd = 768;
+  return dialect;
+}();
+
+// A wave's size has 18 bits (LLVM, SIDefines.h). Windows of SDMA: ROCr, sdma_registers.h.
+constexpr Dialect kRdna4 = [] {
+  Dialect dialect = kLargeRdna3;
+  dialect.tmpring.size_mask = 0x3ffff;
+  dialect.sequencer_events = SequencerEvents::kNavi4;
+  dialect.sdma_depth_mask = 0x3fff;
+  dialect.sdma_has_wide_windows = true;
+  dialect.sdma_has_compression = true;
   return dialect;
 }();
 
@@ -130,11 +162,11 @@ constexpr Row kRows[] = {
     {90002, kVega},
     {90004, kVega},
     {90006, kVega},
-    {90008, kVega},
+    {90008, kArcturus},
     {90009, kVega},
     {90010, kAldebaran},
     {90012, kVega},
-    {90402, kAldebaran},
+    {90402, kAquaVanjaram},
     {100100, kRdna},
     {100101, kRdna},
     {100102, kRdna},
@@ -152,6 +184,8 @@ constexpr Row kRows[] = {
     {110003, kRdna3},
     {110500, kRdna3},
     {110501, kLargeRdna3},
+    {120000, kRdna4},
+    {120001, kRdna4},
 };
 
 }  // namespace

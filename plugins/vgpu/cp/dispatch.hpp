@@ -1,9 +1,9 @@
 // A kernel dispatch as the command processor passes it to the shader cores, and the interface that receives
 // it.
 //
-// The command processor has read and checked the packet and the kernel object, has ensured that there is
-// scratch, and has computed all initial registers of a wave except the ids of work-group and work-item. The
-// shader cores run the dispatch on separate threads and call `done` once.
+// The command processor has read and checked the packet and the kernel object, and has ensured that there is
+// scratch. It has computed all initial registers of a wave, except for the ids of work-group and work-item.
+// The shader cores run the dispatch on separate threads and call `done` once.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ struct Dispatch {
   uint32_t work_group_size[3] = {1, 1, 1};  ///< In work-items.
   uint32_t grid_size[3] = {1, 1, 1};        ///< In work-items; the last work-group may be partial.
   uint32_t wave_size = 64;
-  uint32_t lds_bytes = 0;            ///< Of one work-group, in whole granules; the bound of accesses.
-  uint32_t lds_requested_bytes = 0;  ///< Of one work-group, as the packet requests.
+  uint32_t lds_bytes = 0;            ///< LDS of one work-group, in whole granules; the bound of accesses.
+  uint32_t lds_requested_bytes = 0;  ///< LDS of one work-group that the packet requests.
   uint32_t private_bytes = 0;        ///< Scratch of one lane.
 
   // Registers from the kernel object, with the command processor's additions (LDS granules, trap bit).
@@ -55,8 +55,8 @@ struct Dispatch {
   // Scratch of the queue at the time of the launch.
   uint64_t scratch_va = 0;  ///< Absolute address; 0 if the queue has none.
   uint64_t scratch_bytes = 0;
-  uint32_t scratch_wave_bytes = 0;  ///< Of one wave slot, from COMPUTE_TMPRING_SIZE.
-  uint32_t scratch_waves = 0;       ///< Slots of all XCCs, from COMPUTE_TMPRING_SIZE.
+  uint32_t scratch_wave_bytes = 0;  ///< Size for one wave slot, from COMPUTE_TMPRING_SIZE.
+  uint32_t scratch_waves = 0;       ///< Number of slots of all XCCs, from COMPUTE_TMPRING_SIZE.
   uint64_t scratch_base = 0;        ///< gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, as an address.
   uint64_t flat_group_base = 0;     ///< LDS aperture.
   uint64_t flat_private_base = 0;   ///< Scratch aperture.
@@ -81,8 +81,8 @@ struct DispatchResult {
   QueueError error = QueueError::kIllegalInstruction;
   VmFault fault;
   uint64_t instructions = 0;                 ///< Executed by all waves.
-  std::shared_ptr<const WaveEvents> events;  ///< With Dispatch::counts_events, unless the host has no memory.
-  std::string reason;  ///< For kError and kFault: names the instruction, register or field.
+  std::shared_ptr<const WaveEvents> events;  ///< Set if Dispatch::counts_events is, unless memory is lacking.
+  std::string reason;                        ///< Instruction, register or field of a kError or kFault.
 };
 
 /// Receives dispatches. One object serves all queues of one GPU.
@@ -103,7 +103,7 @@ class DispatchSink {
   /// A dispatch that has started and not completed.
   struct Running {
     uint32_t queue_id = 0;
-    double seconds = 0;  ///< Since it started.
+    double seconds = 0;  ///< Time since its start.
     std::string text;    ///< Lines about it and its waves' positions; each starts with a newline.
   };
   /// Describes all running dispatches, which it stops for a moment; may take seconds. Any thread outside of

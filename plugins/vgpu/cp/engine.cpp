@@ -300,8 +300,9 @@ void Engine::sleep(uint32_t seen, bool polling, Clock::duration quiet) {
 }
 
 // The worker was woken and found nothing to do. The wake-up for a store to a watched doorbell comes before
-// the store itself, and the worker may have preempted the thread that stores: nap, so that it can continue. A
-// full sleep would watch the doorbell again and stop the same store again, on a host with one CPU for ever.
+// the store itself, and the worker may have preempted the storing thread. The worker naps, so that this
+// thread can continue. A full sleep would watch the doorbell again and stop the same store again, for ever on
+// a host with one CPU.
 void Engine::nap(uint32_t seen) {
   alarm_.fall_asleep();
   const bool awake = stop_ || any_rung();

@@ -83,7 +83,7 @@ class Engine {
   struct Entry {
     std::shared_ptr<HardwareQueue> queue;
     bool suspended = false;
-    bool removed = false;  // for a round that iterates over an older list
+    bool removed = false;  // checked by a round that iterates over an older list
     // threads that wait until it is not being stepped; it is not stepped while there are any
     uint32_t waiting_threads = 0;
     Outcome last = Outcome::kIdle;

@@ -3,9 +3,10 @@
 // a SIGSEGV or SIGBUS in this process. A guarded access returns a HostFault instead, which becomes a memory
 // fault of the queue or wave.
 //
-// There are two kinds of guards. Single accesses (guarded_load, guarded_store, …) are instructions in a table
-// with the address where to continue after a fault; they cost one register. guarded() calls any function at
-// the cost of a setjmp. A fault leaves the function with longjmp, so it must not own anything at that point.
+// There are two kinds of guards. Single accesses (guarded_load, guarded_store, …) are instructions that are
+// listed in a table with the address at which to continue after a fault. They cost one register. guarded()
+// calls any function at the cost of a setjmp. A fault leaves the function with longjmp, so it must not own
+// anything then.
 //
 // Both need the handlers of SIGSEGV and SIGBUS that catch_host_faults() installs. Other faults go to the
 // program's handler. If the program installs a handler later through a hooked sigaction (preload), that
@@ -61,7 +62,8 @@ void use_sigaction(Sigaction function) noexcept;
 /// the program's handler, which gets all other faults. Returns 0, or -1 with errno.
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 
-/// The same in a child of vfork. The child shares the parent's record of handlers but installs separate ones.
+/// program_sigaction() in a child of vfork. The child shares the parent's record of handlers, but its signal
+/// handlers are separate.
 int vfork_child_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 
 /// The fault of this thread's last guarded access that failed.

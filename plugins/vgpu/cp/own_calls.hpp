@@ -1,6 +1,6 @@
 // Marks threads whose libc calls belong to the device. The preload hooks pass such calls directly to libc.
-// Calls of the program may wait for locks that an ioctl holds while it waits for the device, so the device's
-// threads, including the program's allocator on them, must not go through the hooks.
+// A hooked call of the program may wait for a lock that an ioctl holds while it waits for the device. Calls
+// of the device's threads, and of the program's allocator on these threads, must therefore bypass the hooks.
 //
 // Threads: the count is per thread and nests.
 #pragma once

@@ -38,7 +38,7 @@ std::string stops_at(uint32_t gfx, PacketSet set, uint32_t code) {
 TEST(PacketFidelity, AbsentPacketStopsQueueByName) {
   for (const FidelityRow& row : fidelity_rows()) {
     if (!row.field.empty() || row.fidelity != Fidelity::kAbsent) continue;
-    for (const uint32_t gfx : {kGfx8, kGfx9, kGfx103, kGfx11}) {
+    for (const uint32_t gfx : {kGfx8, kGfx9, kGfx103, kGfx11, kGfx12}) {
       const std::string why = stops_at(gfx, row.set, row.code);
       EXPECT_NE(why.find(row.packet), std::string::npos) << row.packet << " on " << gfx << ": " << why;
     }
@@ -86,6 +86,7 @@ std::vector<AbsentField> absent_fields() {
       {kPm4, "DMA_DATA", kElsewhere, packet(pm4::kDmaData, {0, low, 0, low, 0, 4 | 1 << 29})},
       {kSdma, "COPY_LINEAR", "endian swap", {1, 3, 1 << 16, low, 0, low, 0}},
       {kSdma, "COPY_LINEAR", "endian swap", {1, 4, 1 << 24, low, 0, low, 0}, kGfx8},
+      {kSdma, "COPY_LINEAR", "compression", {1 | 1 << 19, 3, 0, low, 0, low, 0, 1 << 24}, kGfx12},
       {kSdma, "ATOMIC", "float operations", {10 | kFloatAdd << 25, low, 0, 1, 0, 0, 0, 0}},
   };
 }
@@ -116,7 +117,7 @@ TEST(PacketFidelity, AbsentFieldStopsQueue) {
 }
 
 TEST(PacketFidelity, PacketOfOtherGenerationIsUnknown) {
-  const uint32_t gfx[] = {kGfx8, kGfx9, kGfx103, kGfx11};
+  const uint32_t gfx[] = {kGfx8, kGfx9, kGfx103, kGfx11, kGfx12};
   for (const FidelityRow& row : fidelity_rows()) {
     if (!row.field.empty() || row.set == PacketSet::kAql || row.fidelity == Fidelity::kAbsent) continue;
     for (unsigned i = 0; i < std::size(gfx); ++i) {

@@ -9,8 +9,13 @@
 // Shader engines: the sum of a counter over all engines is exact. The events of a dispatch are divided evenly
 // among the engines, because waves are not placed in time.
 //
-// Sources: gc_9_2_1_offset.h, gc_10_3_0_offset.h, vega10_enum.h, navi10_enum.h (SQ_PERF_SEL), and the order
-// of packets of AMD's aqlprofile (pmc_builder.h).
+// From gfx11 on, each work-group processor has eight counters: SELECT register 2 n belongs to counter n.
+// GRBM_GFX_INDEX also selects the array and, in bits 7:2, the processor. Those of an engine share its events
+// evenly.
+//
+// Sources: gc_9_2_1_offset.h, gc_10_3_0_offset.h, gc_11_0_0_offset.h, vega10_enum.h, navi10_enum.h,
+// soc21_enum.h, soc24_enum.h (SQ_PERF_SEL), rocprofiler's basic_counters.xml, and the order of packets of
+// AMD's aqlprofile (pmc_builder.h).
 //
 // *Threads:* any.
 #pragma once
@@ -30,9 +35,15 @@ std::optional<WaveEvent> sequencer_event(SequencerEvents numbers, uint32_t numbe
 
 class PerformanceCounters {
  public:
-  /// `shader_engines`: of each of `dies` dies.
-  PerformanceCounters(SequencerEvents numbers, uint32_t shader_engines, uint32_t dies)
-      : numbers_(numbers), engines_(shader_engines), dies_(dies) {}
+  /// Numbers of units with separate counters.
+  struct Units {
+    uint32_t dies = 1;
+    uint32_t engines = 1;     ///< Of a die
+    uint32_t arrays = 1;      ///< Of an engine
+    uint32_t processors = 1;  ///< Work-group processors of an array
+  };
+
+  PerformanceCounters(SequencerEvents numbers, const Units& units) : numbers_(numbers), units_(units) {}
 
   /// Whether a register has an effect on counters, or is one. Its address is in dwords.
   static bool has_register(uint32_t address);
@@ -48,11 +59,12 @@ class PerformanceCounters {
  private:
   static constexpr uint32_t kCounters = 16;
 
+  bool counts_processors() const { return numbers_ >= SequencerEvents::kNavi3; }
   uint64_t value(uint32_t counter, uint32_t die) const RIGEL_REQUIRES(mutex_);
+  uint64_t share_of_processors(uint64_t of_engine) const RIGEL_REQUIRES(mutex_);
 
   const SequencerEvents numbers_;
-  const uint32_t engines_;
-  const uint32_t dies_;
+  const Units units_;
   mutable Mutex mutex_;
   bool is_running_ RIGEL_GUARDED_BY(mutex_) = false;
   uint32_t control_ RIGEL_GUARDED_BY(mutex_) = 0;

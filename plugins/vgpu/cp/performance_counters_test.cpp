@@ -38,7 +38,7 @@ class PerformanceCountersTest : public ::testing::Test {
     return all;
   }
 
-  PerformanceCounters counters{SequencerEvents::kVega, 4, 1};
+  PerformanceCounters counters{SequencerEvents::kVega, {.engines = 4}};
 };
 
 TEST_F(PerformanceCountersTest, SumOverEnginesIsExact) {
@@ -82,7 +82,7 @@ TEST_F(PerformanceCountersTest, OwnsItsRegistersOnly) {
 }
 
 TEST(PerformanceCountersOfDies, SumOverDiesIsExact) {
-  PerformanceCounters counters(SequencerEvents::kVega, 4, 8);
+  PerformanceCounters counters(SequencerEvents::kVega, {.dies = 8, .engines = 4});
   counters.write(kSelect, 4);
   WaveEvents events;
   events[WaveEvent::kWaves] = 70;
@@ -97,12 +97,44 @@ TEST(PerformanceCountersOfDies, SumOverDiesIsExact) {
   EXPECT_EQ(all, 70u);
 }
 
-// vega10_enum.h, navi10_enum.h and soc21_enum.h: the numbers of SQ_PERF_SEL_INSTS_VALU differ.
+// As AMD's aqlprofile reads them on gfx11: counter n is selected by register 2 n, one read for each
+// processor.
+TEST(PerformanceCountersOfProcessors, SumOverProcessorsIsExact) {
+  PerformanceCounters counters(SequencerEvents::kNavi3, {.engines = 6, .arrays = 2, .processors = 4});
+  counters.write(kSelect, 0x04);
+  counters.write(kSelect + 2, 0x3e);
+  WaveEvents events;
+  events[WaveEvent::kWaves] = 1000;
+  events[WaveEvent::kVector] = 77;
+  counters.add(events);
+  uint64_t waves = 0, vector = 0;
+  for (uint32_t i = 0; i < 6 * 2 * 4; ++i) {
+    counters.write(kIndex, i / 8 << 16 | i / 4 % 2 << 8 | i % 4 << 2);
+    waves += counters.read(kLow);
+    vector += counters.read(kLow + 2);
+  }
+  EXPECT_EQ(waves, 1000u);
+  EXPECT_EQ(vector, 77u);
+  counters.write(kIndex, 2 << 8);
+  EXPECT_EQ(counters.read(kLow), 0u) << "the array does not exist";
+  counters.write(kIndex, engine(0));
+  EXPECT_EQ(counters.read(kLow), 167u) << "of an engine";
+}
+
+// vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h and basic_counters.xml: the numbers of
+// SQ_INSTS_VALU, and within gfx9 those of SQ_INSTS_SALU, differ.
 TEST(SequencerEvent, NumberDependsOnGeneration) {
   EXPECT_EQ(sequencer_event(SequencerEvents::kVega, 0x1a), WaveEvent::kVector);
   EXPECT_EQ(sequencer_event(SequencerEvents::kNavi, 0x40), WaveEvent::kVector);
   EXPECT_EQ(sequencer_event(SequencerEvents::kNavi3, 0x3e), WaveEvent::kVector);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kNavi4, 0x32), WaveEvent::kVector);
   EXPECT_EQ(sequencer_event(SequencerEvents::kNavi, 0x1a), std::nullopt);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kVolcanicIslands, 30), WaveEvent::kScalar);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kVega, 30), WaveEvent::kScalar);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kMi100, 31), WaveEvent::kScalar);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kMi200, 56), WaveEvent::kScalar);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kMi300, 60), WaveEvent::kScalar);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kMi200, 30), std::nullopt) << "SQ_INSTS_VALU_TRANS_F16";
 }
 
 }  // namespace

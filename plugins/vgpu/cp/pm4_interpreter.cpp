@@ -13,7 +13,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// Limit of unfinished launches. A stream that loops would otherwise exhaust memory.
+// Maximum number of unfinished launches. Without it, a stream that loops would exhaust memory.
 constexpr uint32_t kMostDispatches = 256;
 
 }  // namespace
@@ -59,6 +59,7 @@ bool Pm4Interpreter::fetch(uint64_t offset, uint32_t count, uint32_t* to) {
 }
 
 Outcome Pm4Interpreter::fail(std::string reason) {
+  count_rejected_packet(PacketSet::kPm4, reason);
   queue_.stop("PM4: " + std::move(reason));
   return Outcome::kStopped;
 }
@@ -92,7 +93,7 @@ Outcome Pm4Interpreter::run_packet() {
   const uint32_t words = pm4::count(header) + 1;
   if (uint64_t{words} + 1 > left) {
     const bool is_ring = depth_ == 0 && level.ring_mask != 0;
-    // A packet that can never fit would block the queue without a report.
+    // Waits for the rest of the packet. One that exceeds the whole ring fails: the queue would wait forever.
     if (is_ring && words <= level.ring_mask) return Outcome::kIdle;
     return fail(fmt::format("{} of {} dwords extends past the end of its buffer",
                             packet_name(PacketSet::kPm4, pm4::opcode(header)), words + 1));
@@ -101,10 +102,13 @@ Outcome Pm4Interpreter::run_packet() {
   if (!fetch(1, words, body_.data())) return memory_fault("fetch");
   const uint32_t depth = depth_;
   skip_ = 0;
-  if (pm4::opcode(header) != pm4::kDmaData) copied_ = 0;  // the program has replaced the packet
+  // Otherwise, the program may have overwritten a DMA_DATA that was partly executed.
+  if (pm4::opcode(header) != pm4::kDmaData) copied_ = 0;
+  fidelity_field_ = {};
   const Outcome outcome = execute(header, body_);
   if (outcome != Outcome::kProgress) return outcome;
-  // All skipped dwords must be in the ring before they can be skipped. In a buffer, a skip ends at its end.
+  // In a ring, all dwords to be skipped must have been written first; until then, the packet is executed
+  // again. In an indirect buffer, advance() ends a skip at the end of the buffer.
   if (depth_ == 0 && levels_[0].ring_mask != 0 && uint64_t{words} + 1 + skip_ > left) {
     if (words + 1 + skip_ > levels_[0].ring_mask + 1) return fail("the skipped dwords exceed the ring");
     return Outcome::kIdle;
@@ -113,6 +117,7 @@ Outcome Pm4Interpreter::run_packet() {
     queue_.trace(TraceTopic::kPm4, "{}{} {:#x}", std::string(depth * 2, ' '),
                  packet_name(PacketSet::kPm4, pm4::opcode(header)), fmt::join(body_, " "));
   }
+  if (copied_ == 0) count_packet(PacketSet::kPm4, pm4::opcode(header), fidelity_field_);
   if (copied_ == 0 && pm4::opcode(header) != pm4::kIndirectBuffer) advance(uint64_t{words} + 1 + skip_);
   return outcome;
 }
@@ -198,6 +203,7 @@ Outcome Pm4Interpreter::write_data(std::span<const uint32_t> body) {
   const bool one_address = (body[0] >> 16 & 1) != 0;
   const auto data = body.subspan(3);
   if (select == 0) {
+    fidelity_field_ = "register destinations";
     for (size_t i = 0; i < data.size(); ++i) {
       const uint32_t address = (body[1] & 0x3ffff) + (one_address ? 0 : static_cast<uint32_t>(i));
       if (!write_register(address, data[i])) {
@@ -230,6 +236,7 @@ Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> body) {
         return fail(fmt::format("COPY_DATA: source register {:#x} is not supported", body[1]));
       }
       value = pm4::address(low, high);
+      if (PerformanceCounters::has_register(body[1])) fidelity_field_ = "performance counters";
       break;
     }
     case 1:
@@ -290,7 +297,9 @@ Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> body, bool wide) 
     return pm4::compare(function, value & mask, reference) ? Outcome::kProgress : Outcome::kPolling;
   }
   if (space == 0 && operation <= 1 && !wide) {
-    const bool writes = operation == 1;  // `reference`, before the wait for another register
+    // Operation 1 first writes `reference` to one register, then waits for another.
+    const bool writes = operation == 1;
+    fidelity_field_ = writes ? "write-wait-write" : "register space";
     const uint32_t written = body[1] & 0x3ffff, waited = body[writes ? 2 : 1] & 0x3ffff;
     uint32_t value = 0;
     if (writes && !write_register(written, static_cast<uint32_t>(reference)))
@@ -314,7 +323,8 @@ Outcome Pm4Interpreter::indirect_buffer(std::span<const uint32_t> body) {
     return Outcome::kProgress;
   }
   if (depth_ + 1 == levels_.size()) return fail("INDIRECT_BUFFER: nested too deeply");
-  // Advance the caller first: the callee may end the level.
+  // Moves past this packet before the new level starts: an empty buffer ends at once, and then this level
+  // continues.
   levels_[depth_].position += 4;
   levels_[++depth_] = Level{false, va, 0, dwords, 0};
   if (dwords == 0) advance(0);
@@ -335,6 +345,8 @@ Outcome Pm4Interpreter::event_write(std::span<const uint32_t> body) {
     case pm4::kThreadTraceStop:
     case pm4::kThreadTraceMarker:
     case pm4::kThreadTraceFinish:
+      if (event != pm4::kCacheFlush && event != pm4::kCacheFlushAndInv)
+        fidelity_field_ = "performance and trace events";
       return Outcome::kProgress;
     default:
       return fail(fmt::format("EVENT_WRITE: event {:#04x} is not supported", event));
@@ -370,7 +382,7 @@ Outcome Pm4Interpreter::event_write_eop(std::span<const uint32_t> body) {
 
 Outcome Pm4Interpreter::end_of_pipe(std::string_view packet, uint64_t va, uint32_t data_select, uint64_t data,
                                     uint32_t interrupt_select, uint32_t context_id) {
-  // Hardware continues and writes when the pipe has drained; here the stream waits.
+  // Hardware goes on with the stream and writes when the pipe has drained. Here the stream waits for that.
   if (queue_.running_dispatches() != 0) return Outcome::kAsleep;
   if (interrupt_select > 4)
     return fail(fmt::format("{}: interrupt selection {} is not supported", packet, interrupt_select));
@@ -446,10 +458,11 @@ Outcome Pm4Interpreter::cond_exec(std::span<const uint32_t> body) {
   return Outcome::kProgress;
 }
 
-// Streams also set graphics registers, and some that the packet cannot reach. Hardware continues, and so does
-// the queue.
+// Streams also set registers that are not compute registers: those of graphics, and others to which the
+// packet gives no access. Hardware ignores these writes and continues, and so does the queue. A packet
+// reports only the first register that no earlier packet has written.
 Outcome Pm4Interpreter::set_sh_registers(std::span<const uint32_t> body) {
-  std::optional<uint32_t> ignored;  // the first that has not been reported
+  std::optional<uint32_t> ignored;  // the register to report
   for (uint32_t i = 1; i < body.size(); ++i) {
     const uint32_t number = (body[0] + i - 1) & 0xffff, address = pm4::kShStart + number;
     if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
@@ -468,8 +481,9 @@ Outcome Pm4Interpreter::set_sh_registers(std::span<const uint32_t> body) {
   return Outcome::kProgress;
 }
 
-// A mask of the dies that execute the next dwords. Here one processor acts for all dies. Performance counters
-// are those of the first die of the mask, until the next mask.
+// PRED_EXEC: a mask of the dies that execute the next dwords. Here one command processor acts for all dies
+// and skips the dwords only if the mask has none of them. Until the next PRED_EXEC, performance counters are
+// those of the mask's first die.
 Outcome Pm4Interpreter::pred_exec(uint32_t word) {
   const uint32_t dies = word >> 24 & ((1u << queue_.context_.config.xcc_count) - 1);
   if (dies == 0) {
@@ -590,7 +604,7 @@ bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
     uconfig_[address] = value;
     return true;
   }
-  // The host's writes are in memory already.
+  // The host's writes need no flush, because the virtual GPU reads the same memory.
   if (address == queue_.dialect().hdp_flush_request) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     hdp_flushed_ = value;

@@ -9,6 +9,8 @@
 #include <array>
 #include <bitset>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "plugins/vgpu/cp/compute_queue.hpp"
@@ -44,7 +46,7 @@ class Pm4Interpreter {
  private:
   struct Level {
     bool inline_words = false;  // the words are in `words_`
-    uint64_t va = 0;            // of word 0
+    uint64_t va = 0;            // address of word 0
     uint64_t position = 0;      // in dwords
     uint64_t end = 0;
     uint64_t ring_mask = 0;  // dwords - 1, or 0 if not a ring
@@ -87,12 +89,13 @@ class Pm4Interpreter {
   uint32_t hdp_flushed_ = 0;      // GPU_HDP_FLUSH_DONE: the last requested value
   std::bitset<0x10000> ignored_;  // registers of ignored SET_SH_REG writes, by the number in the packet
   uint64_t atomic_return_ = 0;
-  uint64_t copied_ = 0;  // bytes of the current DMA_DATA that are done
+  uint64_t copied_ = 0;  // number of bytes of the current DMA_DATA that have been copied or filled
   uint32_t skip_ = 0;    // dwords to skip after the current packet (COND_EXEC, PRED_EXEC)
   uint64_t dispatches_ = 0;
+  std::string_view fidelity_field_;  // the field that describes the packet's fidelity; empty: the packet
   bool released_slot_ = false;
   bool warned_of_event_ = false;
-  uint32_t die_ = 0;  // The die that the last PRED_EXEC has selected
+  uint32_t die_ = 0;  // first die in the mask of the last PRED_EXEC
 };
 
 }  // namespace rigel::vgpu

@@ -450,7 +450,8 @@ TEST_P(Pm4Queue, PerformanceCountersCountDispatchesOfEnabledQueue) {
   };
   set(kIndex, 0xe0000000);
   set(kControl, 0);
-  set(kSelect + 3, 4);  // SQ_PERF_SEL_WAVES on all generations
+  // SQ_PERF_SEL_WAVES on all generations. From gfx11 on every second register selects an event.
+  set(kSelect + (GetParam() >= kGfx11 ? 6 : 3), 4);
   set(kControl, 1);
   run_dispatch(0);  // The queue is not enabled.
   enable(1);
@@ -472,7 +473,7 @@ TEST_P(Pm4Queue, PerformanceEventThatCannotBeCountedIsReportedOnce) {
   EXPECT_NE(bus.warnings()[0].find("performance event 2 of SQ is not counted"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, Pm4Queue, ::testing::Values(kGfx8, kGfx9, kGfx103, kGfx11),
+INSTANTIATE_TEST_SUITE_P(Generations, Pm4Queue, ::testing::Values(kGfx8, kGfx9, kGfx103, kGfx11, kGfx12),
                          generation_name);
 
 }  // namespace

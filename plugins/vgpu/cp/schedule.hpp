@@ -16,7 +16,7 @@ struct Schedule {
     kRandom     ///< Any runnable wave runs to its next wait, barrier or backward branch. Finds races.
   };
   Order order = Order::kWaits;
-  uint64_t seed = 0;  ///< For kRandom. A work-group's order depends only on the seed and its number.
+  uint64_t seed = 0;  ///< Seed of kRandom. A work-group's order depends only on the seed and its number.
 
   /// Parses "barriers", "random" or "random:<seed>"; empty text is the default. Returns nothing if it is
   /// invalid.

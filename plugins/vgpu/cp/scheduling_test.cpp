@@ -134,7 +134,7 @@ TEST_P(BarrierGraph, CompletesOnWorkerThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, BarrierGraph, ::testing::Values(kGfx8, kGfx9, kGfx103, kGfx11),
+INSTANTIATE_TEST_SUITE_P(Generations, BarrierGraph, ::testing::Values(kGfx8, kGfx9, kGfx103, kGfx11, kGfx12),
                          generation_name);
 
 TEST(Engine, OrderDependsOnlyOnSeed) {

@@ -1,4 +1,4 @@
-// Codes of the SDMA packets, versions 3 (gfx8), 4 (gfx9) and 5 (gfx10).
+// Codes of the SDMA packets, versions 3 (gfx8) to 7 (gfx12).
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,12 @@ enum Packet : uint32_t {
   kGcr = 0x0111,
 };
 
-constexpr uint32_t kBackwards = 1u << 25;   ///< COPY_LINEAR: from the end. (navi10_sdma_pkt_open.h)
-constexpr uint32_t kBroadcast = 1u << 27;   ///< COPY_LINEAR: a second destination follows.
-constexpr uint32_t kAtomicLoop = 1u << 16;  ///< ATOMIC: repeat the compare-and-swap until it swaps.
-constexpr uint32_t kMemPoll = 1u << 31;     ///< POLL_REGMEM: memory, not a register.
-constexpr uint32_t kHdpFlush = 1u << 26;    ///< POLL_REGMEM: the host data path is flushed.
-constexpr uint32_t kMaxFixedDwords = 13;    ///< Largest fixed length of a packet.
+constexpr uint32_t kCompression = 1u << 19;  ///< COPY_LINEAR: a dword for compression follows. (gfx12)
+constexpr uint32_t kBackwards = 1u << 25;    ///< COPY_LINEAR: from the end. (navi10_sdma_pkt_open.h)
+constexpr uint32_t kBroadcast = 1u << 27;    ///< COPY_LINEAR: a second destination follows.
+constexpr uint32_t kAtomicLoop = 1u << 16;   ///< ATOMIC: repeat the compare-and-swap until it swaps.
+constexpr uint32_t kMemPoll = 1u << 31;      ///< POLL_REGMEM: memory, not a register.
+constexpr uint32_t kHdpFlush = 1u << 26;     ///< POLL_REGMEM: the host data path is flushed.
+constexpr uint32_t kMaxFixedDwords = 13;     ///< Largest fixed length of a packet.
 
 }  // namespace rigel::vgpu::sdma

@@ -98,6 +98,7 @@ void SdmaQueue::advance(uint64_t dwords) {
 }
 
 Outcome SdmaQueue::fail(std::string reason) {
+  count_rejected_packet(PacketSet::kSdma, reason);
   stop("SDMA: " + std::move(reason));
   return Outcome::kStopped;
 }
@@ -111,6 +112,7 @@ uint32_t SdmaQueue::packet_dwords(uint32_t header) const {
     case sdma::kNop:
       return 1;
     case sdma::kCopyLinear:
+      if (dialect().sdma_has_compression && (header & sdma::kCompression) != 0) return 8;
       return (header & sdma::kBroadcast) != 0 ? 9 : 7;
     case sdma::kCopySubWindow:
       return 13;
@@ -177,6 +179,8 @@ Outcome SdmaQueue::run_packet() {
   const Outcome outcome = execute(words, code);
   if (outcome != Outcome::kProgress || unfinished_) return outcome;
   done_ = 0;
+  const bool polls_register = code == sdma::kPollRegmem && (words[0] & sdma::kMemPoll) == 0;
+  count_packet(PacketSet::kSdma, code, polls_register ? "registers" : "");
   describe(words, code, fixed + tail_dwords_);
   if (code == sdma::kIndirect) {
     // The read pointer moves past the packet when the buffer is entered.
@@ -237,6 +241,11 @@ Outcome SdmaQueue::copy_linear(const Words& words) {
   if (dialect().sdma_copies_backwards && (words[0] & sdma::kBackwards) != 0) {
     return fail("COPY_LINEAR: backward copies are not supported");
   }
+  if (dialect().sdma_has_compression && (words[0] & sdma::kCompression) != 0) {
+    if ((words[0] & sdma::kBroadcast) != 0) return fail("COPY_LINEAR: broadcast with compression");
+    if (words[7] != 0)
+      return fail(fmt::format("COPY_LINEAR: compression {:#010x} is not supported", words[7]));
+  }
   const uint64_t bytes = copied_bytes(words);
   const uint64_t piece = std::min(bytes - done_, kPieceBytes);
   const uint64_t from = address(words, 3) + done_;
@@ -258,18 +267,22 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
   struct Side {
     uint64_t start, pitch, slice;
   };
+  const bool is_wide = dialect().sdma_has_wide_windows;
+  const uint32_t size_mask = is_wide ? 0xffff : 0x3fff;
+  const uint32_t pitch_shift = !is_wide && dialect().sdma_has_wide_pitch ? 13 : 16;
+  const uint32_t pitch_mask = is_wide ? 0xffff : dialect().sdma_has_wide_pitch ? 0x7ffff : 0x3fff;
   const auto side = [&](size_t at) {
-    const uint64_t x = words[at + 2] & 0x3fff, y = words[at + 2] >> 16 & 0x3fff,
+    const uint64_t x = words[at + 2] & size_mask, y = words[at + 2] >> 16 & size_mask,
                    z = words[at + 3] & dialect().sdma_depth_mask;
-    const uint64_t pitch =
-        uint64_t{dialect().sdma_has_wide_pitch ? words[at + 3] >> 13 : words[at + 3] >> 16 & 0x3fff} + 1;
-    const uint64_t slice = uint64_t{words[at + 4] & 0xfffffff} + 1;
+    const uint64_t pitch = uint64_t{words[at + 3] >> pitch_shift & pitch_mask} + 1;
+    const uint64_t slice = uint64_t{is_wide ? words[at + 4] : words[at + 4] & 0xfffffff} + 1;
     return Side{address(words, at) + ((z * slice + y * pitch + x) << element), pitch << element,
                 slice << element};
   };
   const Side from = side(1), to = side(6);
-  const uint64_t row_bytes = (uint64_t{words[11] & 0x3fff} + 1) << element;
-  const uint64_t height = (words[11] >> 16 & 0x3fff) + 1, depth = (words[12] & dialect().sdma_depth_mask) + 1;
+  const uint64_t row_bytes = (uint64_t{words[11] & size_mask} + 1) << element;
+  const uint64_t height = (words[11] >> 16 & size_mask) + 1,
+                 depth = (words[12] & dialect().sdma_depth_mask) + 1;
   for (uint64_t copied = 0; done_ < height * depth && copied < kPieceBytes;
        ++done_, copied += std::max(row_bytes, kRowBytes)) {
     const uint64_t y = done_ % height, z = done_ / height;

@@ -49,7 +49,7 @@ class SdmaQueue final : public HardwareQueue {
   Outcome memory_fault(uint32_t code);
   void describe(const Words& words, uint32_t code, uint64_t dwords);
 
-  uint64_t copied_bytes(const Words& words) const;  // by COPY_LINEAR
+  uint64_t copied_bytes(const Words& words) const;  // size of a COPY_LINEAR
 
   std::atomic<uint64_t> rung_{0};
   uint64_t position_ = 0;  // bytes; only grows, on all versions

@@ -9,6 +9,7 @@ namespace {
 class SdmaQueue : public ::testing::TestWithParam<uint32_t> {
  protected:
   bool v3() const { return GetParam() < 90000; }
+  bool v7() const { return GetParam() >= 120000; }
   uint32_t count(uint32_t bytes) const { return v3() ? bytes : bytes - 1; }
 
   FakeBus bus;
@@ -85,7 +86,7 @@ TEST_P(SdmaQueue, CopiesToTwoDestinations) {
 
 TEST_P(SdmaQueue, CopiesSubWindow) {
   // 4-byte elements; a window of 5 x 3 x 2 out of pitch 32, slice 32 * 8, into pitch 16, slice 16 * 4.
-  const uint32_t pitch_shift = v3() ? 16 : 13;
+  const uint32_t pitch_shift = v3() || v7() ? 16 : 13;
   queue.submit({1 | 4u << 8 | 2u << 29, low(source.va), high(source.va), 2 | 1u << 16, 1 | 31u << pitch_shift,
                 255, low(target.va), high(target.va), 3 | 2u << 16, 0 | 15u << pitch_shift, 63, 4 | 2u << 16,
                 1});
@@ -343,7 +344,7 @@ TEST_P(SdmaQueue, SubWindowCopyOfManyRowsTakesSeveralSteps) {
   constexpr uint32_t kRows = 16384;
   const Buffer from = bus.allocate(kRows * 4), to = bus.allocate(kRows * 4);
   std::memset(from.host, 1, from.bytes);
-  const uint32_t pitch = v3() ? 3u << 16 : 3u << 13;
+  const uint32_t pitch = v3() || v7() ? 3u << 16 : 3u << 13;
   queue.submit({1 | 4u << 8, low(from.va), high(from.va), 0, pitch, kRows * 4 - 1, low(to.va), high(to.va), 0,
                 pitch, kRows * 4 - 1, (kRows - 1) << 16, 0});
   cp.step();
@@ -378,8 +379,36 @@ TEST_P(SdmaQueue, CountHasWidthOfVersion) {
   EXPECT_EQ(to.host[8], GetParam() >= 100300 ? std::byte{1} : std::byte{0});
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, SdmaQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103, kGfx11),
-                         generation_name);
+class SdmaQueueOnGfx12 : public SdmaQueue {};
+
+// ROCr, sdma_registers.h: x, y, width, height and pitch have 16 bits, z and depth 14, slices 32.
+TEST_P(SdmaQueueOnGfx12, CopiesWindowsOfWideFields) {
+  const Buffer from = bus.allocate(1 << 20), to = bus.allocate(1 << 20);
+  for (uint64_t i = 0; i < from.bytes; ++i) from.host[i] = static_cast<std::byte>(i * 7 + i / 251);
+  // Bytes; a window of 0x8002 x 2 x 2 at x = 0x4001, y = 1, z = 1 of rows of 0x10000 bytes.
+  queue.submit({1 | 4u << 8, low(from.va), high(from.va), 0x4001 | 1u << 16, 1 | 0xffffu << 16, 0x3ffff,
+                low(to.va), high(to.va), 0, 0xffffu << 16, 0x1ffff, 0x8001 | 1u << 16, 1});
+  run();
+  for (uint64_t z = 0; z < 2; ++z) {
+    for (uint64_t y = 0; y < 2; ++y) {
+      const auto* const row = to.host + z * 0x20000 + y * 0x10000;
+      EXPECT_EQ(std::memcmp(row, from.host + (z + 1) * 0x40000 + (y + 1) * 0x10000 + 0x4001, 0x8002), 0);
+      EXPECT_EQ(row[0x8002], std::byte{0});
+    }
+  }
+}
+
+// Linux, sdma_v7_0_emit_copy_buffer: the packet has an eighth dword.
+TEST_P(SdmaQueueOnGfx12, CopiesWithoutCompression) {
+  queue.submit({1 | 1u << 19, count(100), 0, low(source.va), high(source.va), low(target.va), high(target.va),
+                0, 0 /* NOP */});
+  run();
+  EXPECT_EQ(std::memcmp(target.host, source.host, 100), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, SdmaQueueOnGfx12, ::testing::Values(kGfx12), generation_name);
+INSTANTIATE_TEST_SUITE_P(Versions, SdmaQueue,
+                         ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103, kGfx11, kGfx12), generation_name);
 
 }  // namespace
 }  // namespace rigel::vgpu::testing

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLongestInstruction = 15;
 
-// Reads past the end return zeros and clear complete().
+// Reads the bytes of an instruction. A read past the end returns zeros, and complete() is false from then on.
 class Code {
  public:
   explicit Code(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -36,12 +36,14 @@ class Code {
   bool complete_ = true;
 };
 
-// Whether a prefix only changes how the address is computed.
+// Whether a prefix changes only how the address is computed. Such prefixes need no decoding, because the
+// fault reports the address.
 bool is_address_prefix(uint8_t byte) noexcept {
   constexpr uint8_t kSegments[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65};
   return byte == 0x67 || std::find(std::begin(kSegments), std::end(kSegments), byte) != std::end(kSegments);
 }
 
+// Skips the SIB byte and the displacement of a memory operand.
 void skip_address(Code& code, uint8_t modrm) noexcept {
   const uint32_t mod = modrm >> 6, rm = modrm & 7;
   bool has_base = rm != 5;
@@ -98,7 +100,8 @@ namespace {
 constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-// The instruction may be the last in its mapping, and code may be executable but not readable.
+// Returns the readable bytes at `pc`, at most those of the longest instruction. There are fewer if the
+// mapping ends, and none if code is executable but not readable.
 std::span<const uint8_t> readable_code(uint64_t pc) noexcept {
   const auto* const code = reinterpret_cast<const uint8_t*>(pc);
   const uint64_t in_page = kPageBytes - pc % kPageBytes;
@@ -107,7 +110,8 @@ std::span<const uint8_t> readable_code(uint64_t pc) noexcept {
   return {code, all ? kLongestInstruction : in_page};
 }
 
-// Stores `value`. If `exchanges`, `value` becomes the previous value.
+// Stores `value` with one access. If `exchanges`, sets `value` to the previous value. Returns false if `at`
+// faults.
 template <class T>
 bool store_value(std::byte* at, uint64_t& value, bool exchanges) noexcept {
   T* const place = reinterpret_cast<T*>(at);

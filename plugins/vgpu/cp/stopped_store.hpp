@@ -17,7 +17,7 @@ namespace rigel::vgpu {
 
 /// The operands of a store instruction.
 struct StoreInstruction {
-  uint32_t length = 0;     ///< Of the instruction, in bytes.
+  uint32_t length = 0;     ///< Length of the instruction, in bytes.
   uint32_t bytes = 0;      ///< 4 or 8
   bool constant = false;   ///< Stores `value` rather than register `source` (hardware numbering).
   bool exchanges = false;  ///< The register receives the previous value.

@@ -12,8 +12,8 @@ namespace rigel::vgpu {
 /// faster, and the next reader finds the data there.
 void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before = 0) noexcept;
 
-/// The same for memory that may be unmapped. Returns false if it was unmapped meanwhile; see
-/// last_host_fault().
+/// stream_copy() of memory that may be unmapped. Returns false if an access faulted; last_host_fault() then
+/// returns the fault.
 bool guarded_stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept;
 
 /// Whether the ranges of a copy do not overlap.

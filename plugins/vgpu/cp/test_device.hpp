@@ -14,7 +14,7 @@
 namespace rigel::vgpu::testing {
 
 constexpr uint32_t kGfx8 = 80003, kGfx9 = 90006, kGfx90a = 90010, kGfx101 = 100100, kGfx103 = 100300,
-                   kGfx11 = 110000;
+                   kGfx11 = 110000, kGfx12 = 120001;
 
 /// Name of a test for a version: "gfx101" for 100100.
 inline std::string generation_name(const ::testing::TestParamInfo<uint32_t>& version) {

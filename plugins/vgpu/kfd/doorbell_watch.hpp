@@ -78,7 +78,7 @@ class DoorbellWatch {
   struct MappedPages {
     std::byte* address;
     uint64_t bytes;
-    uint64_t offset;    // in the page
+    uint64_t offset;    // offset of the mapping in the page
     std::byte* device;  // the device's mapping of the page
     bool by_signal;
     uint64_t offset_of(const std::byte* find_mapping) const {
@@ -110,8 +110,8 @@ class DoorbellWatch {
   const bool allow_signals_;
 
   Mutex mutex_;
-  Condition has_work_;                                         // for the thread if it waits without limit
-  bool thread_waits_ RIGEL_GUARDED_BY(mutex_) = false;         // the thread waits without limit
+  Condition has_work_;                                  // notifies the thread if it waits without limit
+  bool thread_waits_ RIGEL_GUARDED_BY(mutex_) = false;  // the thread waits without limit
   std::array<Page, kMaxGpus> pages_ RIGEL_GUARDED_BY(mutex_);  // by GPU
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
   std::thread thread_;                       // created under mutex_, and only while stop_ is false

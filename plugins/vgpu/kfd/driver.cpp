@@ -197,9 +197,19 @@ int32_t op_attach(void* driver, void* doorbell, hsadrv_doorbell_t* out) {
   return 0;
 }
 
+int32_t op_start_sampling(void* driver, uint32_t gpu_id, const hsadrv_sampler_t* sampler) {
+  return system_of(driver).process().start_sampling(gpu_id, sampler);
+}
+
+int32_t op_stop_sampling(void* driver, uint32_t gpu_id) {
+  return system_of(driver).process().stop_sampling(gpu_id);
+}
+
 constexpr hsadrv_ops_t kOps{sizeof(hsadrv_ops_t), op_open,    op_close, op_dup, op_ioctl, op_mmap, op_munmap,
                             op_read_file,         op_list_dir};
 constexpr hsadrv_doorbell_ops_t kDoorbellOps{sizeof(hsadrv_doorbell_ops_t), op_attach};
+constexpr hsadrv_sampling_ops_t kSamplingOps{sizeof(hsadrv_sampling_ops_t), op_start_sampling,
+                                             op_stop_sampling};
 constexpr hsadrv_driver_t kDriver{sizeof(hsadrv_driver_t),
                                   HSADRV_ABI_MAJOR,
                                   HSADRV_ABI_MINOR,
@@ -209,7 +219,8 @@ constexpr hsadrv_driver_t kDriver{sizeof(hsadrv_driver_t),
                                   close_driver,
                                   &kOps,
                                   &kDoorbellOps,
-                                  lend_program_thread};
+                                  lend_program_thread,
+                                  &kSamplingOps};
 
 }  // namespace
 }  // namespace rigel::vgpu

@@ -12,8 +12,8 @@ namespace {
 
 constexpr const char* kModule = "/sys/module/amdgpu";
 
-// Parameters of Linux 6.12's amdgpu that describe how a GPU computes, with their defaults. The notation is
-// the kernel's: int as decimal, uint unsigned, bool as Y or N, an unset string as an empty line or "(null)".
+// A selection of the parameters of Linux 6.12's amdgpu, with their defaults as the kernel prints them. `int`
+// and `uint` are decimal, `bool` is Y or N. A string that is not set is an empty line or "(null)".
 constexpr std::pair<const char*, const char*> kParameters[] = {
     // amdkfd
     {"cwsr_enable", "1"},
@@ -89,8 +89,8 @@ void add_module(FileTree& tree, const Machine& virtual_system) {
   add("taint", "");
   tree.add_file("/proc/modules", "amdgpu 8388608 0 - Live 0x0000000000000000\n");
   for (const auto& [name, value] : kParameters) add_parameter(name, value);
-  // Two features that need a parameter are shown as enabled: peers over PCIe, and GWS of the first RDNA
-  // chips.
+  // If the virtual system has peer access over PCIe or GWS of the first RDNA chips, the parameter that
+  // enables it in the driver has the value Y.
   const auto has_gws_by_parameter = [](const Gpu& gpu) {
     return gpu.board.driver().needs_parameter_for_gws && gpu.board.queues.gws != 0;
   };
@@ -154,7 +154,7 @@ void add_pci_device(FileTree& tree, const Machine& virtual_system, uint32_t gpu_
   tree.add_vram_use(pci + "/mem_info_vis_vram_used", {gpu_index, gpu.visible_bytes()});
   add("fw_version/mec_fw_version", fmt::format("0x{:08x}", b.firmware.mec));
   add("fw_version/sdma_fw_version", fmt::format("0x{:08x}", b.firmware.sdma));
-  // The topology's link bandwidth: 31,504 MB/s.
+  // PCIe 4.0 with 16 lanes, which is the bandwidth of the topology's links: 31,504 MB/s.
   for (const char* which : {"current", "max"}) {
     add(fmt::format("{}_link_speed", which).c_str(), "16.0 GT/s PCIe");
     add(fmt::format("{}_link_width", which).c_str(), "16");
@@ -164,7 +164,8 @@ void add_pci_device(FileTree& tree, const Machine& virtual_system, uint32_t gpu_
                   "PCI_SLOT_NAME={}",
                   b.pci.vendor_id, b.pci.device_id, b.pci.subsystem_vendor_id, b.pci.subsystem_device_id,
                   slot));
-  // A monitor without measurements: rocm-smi aborts if a card has no monitor, or no label with a voltage.
+  // A hardware monitor without measured values. rocm-smi aborts if a card has no monitor, or if the monitor
+  // has no label for a voltage.
   const std::string monitor = fmt::format("hwmon/hwmon{}", gpu.card_minor);
   add((monitor + "/name").c_str(), "amdgpu");
   add((monitor + "/in0_label").c_str(), "vddgfx");

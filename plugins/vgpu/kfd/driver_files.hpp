@@ -1,5 +1,5 @@
 // Files of a loaded amdgpu other than the topology: the module with its parameters, the PCI devices, and the
-// DRM nodes of each board. libdrm, libhsakmt, rocm-smi and amdsmi tell boards apart by these files.
+// DRM nodes of each board. libdrm, libhsakmt, rocm-smi and amdsmi distinguish boards by these files.
 #pragma once
 
 #include "plugins/vgpu/devices/machine.hpp"

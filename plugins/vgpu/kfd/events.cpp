@@ -173,9 +173,9 @@ bool Events::missed_last_set(const Event& event, Thread thread) const {
          std::find(event.informed.begin(), event.informed.end(), thread) == event.informed.end();
 }
 
-// Ends earlier waits of a thread that waits again: a signal handler has interrupted a wait and this is the
-// handler's call, or the handler has left that wait by siglongjmp. In Linux the wait ends before such a
-// handler runs, and the sets that it took are made again. If the handler returns, the wait restarts.
+// Ends earlier waits of a thread that waits again. A signal handler has interrupted such a wait: either this
+// is the handler's call, or the handler has left the wait by siglongjmp. In Linux, the wait ends before the
+// handler runs, and the events that it took are set again. If the handler returns, the wait restarts.
 void Events::end_waits_of_thread(Thread thread) {
   const auto is_of_thread = [&](const auto& wait) { return wait->thread == thread; };
   for (auto it = waits_.begin();

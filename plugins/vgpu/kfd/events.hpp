@@ -30,12 +30,12 @@
 
 namespace rigel::vgpu {
 
-/// How to treat a thread that waits without an age for an auto-reset event, if the event was set while the
-/// thread was about to wait and another waiter took the set. kSleep is the driver's behaviour. kHear ends the
-/// wait once, as if an age had been passed. ROCr 5.2.3 needs kHear on a busy host: hsa_queue_destroy waits
-/// for an event that ROCr's thread of asynchronous handlers sets and also waits for. If hsa_queue_destroy is
-/// delayed between its last check of the signal and the ioctl, that thread takes its own set, and both
-/// threads sleep for ever.
+/// Treatment of a thread that waits without an age for an auto-reset event, but too late: the event was set
+/// while the thread was about to wait, and another waiter took the set. kSleep is the driver's behaviour: the
+/// thread sleeps. kHear ends the wait once, as if the thread had passed an age. ROCr 5.2.3 needs kHear on a
+/// busy host: hsa_queue_destroy waits for an event that ROCr's thread of asynchronous handlers sets and also
+/// waits for. If hsa_queue_destroy is delayed between its last check of the signal and the ioctl, that thread
+/// takes its own set, and both threads sleep for ever.
 enum class Latecomers : uint8_t { kSleep, kHear };
 
 class Events {

@@ -19,8 +19,8 @@ namespace rigel::vgpu {
 struct FileNode {
   enum class Kind : uint8_t { kFile, kDirectory, kKfd, kDrmNode };
   Kind kind = Kind::kFile;
-  std::string content{};  ///< Of a file.
-  uint32_t minor = 0;     ///< Of a DRM node: the card's or the render node's.
+  std::string content{};  ///< Content of a regular file.
+  uint32_t minor = 0;     ///< Minor number of a DRM node: a card or a render node.
   /// A file with the VRAM that a GPU has allocated, at most `limit_bytes`.
   struct VramUse {
     uint32_t gpu_index;

@@ -115,6 +115,12 @@ void GpuContext::flush_translations() noexcept {
   scopes_.wait_until_quiet();
 }
 
+Translation GpuContext::translate(uint64_t va, uint64_t bytes, Access access) noexcept {
+  const Translation mapped = table_.translate(va, bytes, access);
+  if (mapped.reason != FaultReason::kNotPresent || process_ == nullptr) return mapped;
+  return process_->retry_translation(va, bytes, access);
+}
+
 void GpuContext::unmap(uint64_t va, uint64_t bytes) {
   // Also if the table throws for lack of memory when it splits a large page: a part may have been unmapped.
   const Undo flush([this] { flush_translations(); });
@@ -163,6 +169,9 @@ CommandProcessor& GpuContext::processor() {
     config.sdma_engines = board.sdma_engines();
     config.xcc_count = board.shader.xcc_count;
     config.shader_engines = board.shader_engines();
+    config.arrays_per_engine = board.shader.arrays_per_engine;
+    config.processors_per_array =
+        (board.compute_units() / 2 + board.shader.array_count - 1) / board.shader.array_count;
     config.max_lds_bytes = board.shader.lds_kb * 1024;
     config.flat_group_base = apertures().lds_base;
     config.flat_private_base = apertures().scratch_base;
@@ -173,6 +182,39 @@ CommandProcessor& GpuContext::processor() {
     processor_.store(owned_processor_.get(), std::memory_order_release);
   }
   return *owned_processor_;
+}
+
+bool GpuContext::start_sampling(const hsadrv_sampler_t& sampler) {
+  const MutexLock lock(sampler_mutex_);
+  if (sampler_.take != nullptr) return false;
+  sampler_ = sampler;
+  sample_interval_.store(sampler.interval, std::memory_order_relaxed);
+  return true;
+}
+
+bool GpuContext::stop_sampling() {
+  const MutexLock lock(sampler_mutex_);
+  if (sampler_.take == nullptr) return false;
+  sampler_ = {};
+  sample_interval_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+void GpuContext::take_samples(uint32_t queue_id, uint64_t packet_id, std::span<const PcSample> samples,
+                              uint64_t lost) noexcept {
+  std::vector<hsadrv_sample_t> records;
+  try {
+    records.reserve(samples.size());
+  } catch (const std::bad_alloc&) {
+    lost += samples.size();
+    samples = {};
+  }
+  const uint64_t dispatch = uint64_t{queue_id} << 32 | static_cast<uint32_t>(packet_id);
+  for (const PcSample& sample : samples)
+    records.push_back(
+        {sample.pc, sample.exec, dispatch, {sample.group[0], sample.group[1], sample.group[2]}, sample.wave});
+  const MutexLock lock(sampler_mutex_);
+  if (sampler_.take != nullptr) sampler_.take(sampler_.context, records.data(), records.size(), lost);
 }
 
 void GpuContext::note_queue(uint32_t queue_id, QueueNote note) {

@@ -12,7 +12,9 @@
 #include <memory>
 #include <utility>
 
+#include <hsa_plugin/hsa_driver.h>
 #include "api/support/mutex.hpp"
+
 #include "plugins/vgpu/cp/command_processor.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
@@ -52,6 +54,8 @@ class GpuContext final : public DeviceBus {
   PageTable& table() { return table_; }
   /// Whether [va, va + bytes) consists of whole pages inside the GPU's address space.
   bool can_map(uint64_t va, uint64_t bytes) const;
+  /// Invalidates cached translations, and waits until all uses have ended.
+  void flush_translations() noexcept;
   /// Removes the mappings in [va, va + bytes) and waits until all uses have ended.
   void unmap(uint64_t va, uint64_t bytes);
   /// See PageTable::remap; waits until all uses have ended if a page lost its memory or a right.
@@ -72,7 +76,7 @@ class GpuContext final : public DeviceBus {
   struct QueueNote {
     uint64_t save_area_va = 0;  ///< Its header has the addresses for reporting exceptions.
     bool runtime_enabled = false;
-    uint32_t doorbell_index = 0;  ///< In the process's slice, in units of 8 bytes.
+    uint32_t doorbell_index = 0;  ///< Index in the process's slice, in units of 8 bytes.
   };
   void note_queue(uint32_t queue_id, QueueNote note);
   void forget_queue(uint32_t queue_id);
@@ -80,10 +84,13 @@ class GpuContext final : public DeviceBus {
   /// Sets the process, which resolves addresses. Before the first queue.
   void set_process(Process* process) { process_ = process; }
 
+  /// Samples launches from here on; see hsadrv_sampling_ops_t. Returns false if it is being sampled.
+  bool start_sampling(const hsadrv_sampler_t& sampler);
+  /// Returns false if it is not being sampled.
+  bool stop_sampling();
+
   // DeviceBus.
-  Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
-    return table_.translate(va, bytes, access);
-  }
+  Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override;
   uint32_t begin_translations() noexcept override { return scopes_.enter(); }
   void end_translations(uint32_t scope) noexcept override { scopes_.leave(scope); }
   uint64_t translation_epoch() const noexcept override { return epoch_.load(std::memory_order_acquire); }
@@ -98,6 +105,11 @@ class GpuContext final : public DeviceBus {
   TrapHandler trap_handler() const noexcept override;
   uint32_t doorbell_index(uint32_t queue_id) noexcept override;
   uint64_t gpu_clock() noexcept override;
+  uint64_t sample_interval() const noexcept override {
+    return sample_interval_.load(std::memory_order_relaxed);
+  }
+  void take_samples(uint32_t queue_id, uint64_t packet_id, std::span<const PcSample> samples,
+                    uint64_t lost) noexcept override;
   void watch_doorbells() noexcept override;
   void doorbells_unwatched() noexcept override;
   bool trace_enabled(TraceTopic topic) const noexcept override;
@@ -106,7 +118,6 @@ class GpuContext final : public DeviceBus {
  private:
   /// Copies from GPU memory; returns false if a part is not mapped.
   bool read(uint64_t va, void* to, size_t bytes);
-  void flush_translations() noexcept;
 
   const Gpu& gpu_;
   const uint32_t index_;
@@ -129,6 +140,10 @@ class GpuContext final : public DeviceBus {
   std::unique_ptr<DispatchSink> cores_;
   std::unique_ptr<CommandProcessor> owned_processor_;
   std::atomic<CommandProcessor*> processor_{nullptr};
+
+  std::atomic<uint64_t> sample_interval_{0};  // 0: not being sampled
+  Mutex sampler_mutex_;                       // held while the sampler is called
+  hsadrv_sampler_t sampler_ RIGEL_GUARDED_BY(sampler_mutex_){};
 
   std::atomic<uint64_t> trap_code_{0}, trap_data_{0};
 

@@ -171,9 +171,10 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
      "events of this process only: start, end, faults, evictions, migrations; no throttling, no resets",
      I::smi_events, nullptr},
     {KFD_NR_SVM, "SVM", bytes_of<kfd_svm>, kInOut, kApproximate,
-     "memory does not migrate; locations are stored and reported", I::svm, show_svm},
-    {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kInOut, kExact,
-     "no board retries faults", I::set_xnack_mode, nullptr},
+     "memory does not migrate; locations are stored and reported; NO_ACCESS has no effect with XNACK", I::svm,
+     show_svm},
+    {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kInOut, kExact, "",
+     I::set_xnack_mode, nullptr},
     {KFD_NR_CRIU_OP, "CRIU_OP", 56, kNone, kAbsent, "EACCES, as for a process without the capability",
      I::no_access, nullptr},
     {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kInOut, kApproximate,
@@ -217,6 +218,17 @@ const IoctlEntry* find_kfd_ioctl(uint32_t number) {
   return it != kTable.end() && it->number == number ? &*it : nullptr;
 }
 
+void count_ioctl(fidelity::Set set, std::string_view name, Faithful faithful, std::string_view note) {
+  using fidelity::Degree;
+  constexpr Degree kDegrees[] = {Degree::kExact, Degree::kApproximate, Degree::kUnsupported};
+  fidelity::RunFidelity::of_process().count(set, name, kDegrees[static_cast<size_t>(faithful)], note);
+}
+
+void count_unknown_ioctl(fidelity::Set set, uint32_t number, std::string_view error) {
+  fidelity::RunFidelity& run = fidelity::RunFidelity::of_process();
+  if (run.is_on()) run.count(set, fmt::format("{:#x}", number), fidelity::Degree::kUnsupported, error);
+}
+
 void explain_limit(Log& log, Errno error) {
   const char* const explanation =
       error == EMFILE
@@ -237,6 +249,7 @@ int Process::ioctl(uint64_t request, void* argument) {
   const IoctlEntry* const entry = find_kfd_ioctl(number);
   if (entry == nullptr) {
     log_(LogCategory::kWarning, "/dev/kfd: unknown ioctl {:#x} (number {:#x}): ENOTTY", request, number);
+    count_unknown_ioctl(fidelity::Set::kKfd, number, "ENOTTY");
     return -ENOTTY;
   }
   // A program built for another release may pass a longer structure; its tail is copied in and out unchanged.
@@ -260,6 +273,7 @@ int Process::ioctl(uint64_t request, void* argument) {
     error = ENOMEM;
   }
   explain_limit(log_, error);
+  count_ioctl(fidelity::Set::kKfd, entry->name, entry->faithful, entry->note);
   // Results are copied also after an error: they include how far the call came.
   if ((entry->directions & kOut) != 0 && copy_to_program(program, copy, bytes) != 0) error = EFAULT;
   if (log_.enabled(LogCategory::kIoctl)) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/vgpu/fidelity/run_fidelity.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 
 namespace rigel::vgpu {
@@ -50,6 +51,10 @@ struct IoctlEntry {
 
 std::span<const IoctlEntry> kfd_ioctls();
 const IoctlEntry* find_kfd_ioctl(uint32_t number);
+
+// Count a call for the fidelity of the run, if that is on.
+void count_ioctl(fidelity::Set set, std::string_view name, Faithful faithful, std::string_view note);
+void count_unknown_ioctl(fidelity::Set set, uint32_t number, std::string_view error);
 
 /// Logs once per process which resource limit caused `error`. Buffers are files here, so limits of open files
 /// and file sizes can cause errors that no hardware driver has.

@@ -136,14 +136,22 @@ Errno KfdIoctls::get_tile_config(Process& process, const IoctlCall& call) {
   return copy_to_program(a.macro_tile_config_ptr, tiling.macro_modes.data(), a.num_macro_tile_configs * 4);
 }
 
+// kfd_process_xnack_mode(): the driver's parameter `noretry` is set for all boards, so only chips with a
+// setting for each process can retry faults.
 Errno KfdIoctls::set_xnack_mode(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_set_xnack_mode>(call);
   const MutexLock lock(process.queue_mutex_);
   if (a.xnack_enabled >= 0) {
     if (!process.queues_.empty()) return EBUSY;
-    if (a.xnack_enabled != 0) return EPERM;  // no board can retry faults of a single process
+    const bool wanted = a.xnack_enabled != 0;
+    for (const auto& gpu : process.gpus_) {
+      if (wanted && !gpu->gpu().board.driver().has_xnack_per_process) return EPERM;
+    }
+    if (wanted) process.expect_host_faults();
+    process.xnack_.store(wanted, std::memory_order_relaxed);
+    for (const auto& gpu : process.gpus_) gpu->flush_translations();
   }
-  a.xnack_enabled = process.xnack_ ? 1 : 0;
+  a.xnack_enabled = process.xnack_.load(std::memory_order_relaxed) ? 1 : 0;
   return 0;
 }
 

@@ -16,7 +16,7 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint32_t kMaxQueues = 1024;  // of one process
+constexpr uint32_t kMaxQueues = 1024;  // maximum of one process
 
 // Doorbell layout of amdkfd for gfx9 and later. SDMA engines have fixed doorbells, those of odd-numbered
 // queues half a slice higher. Compute queues get the lowest free doorbell outside of the reserved range.

@@ -64,6 +64,13 @@ void Process::note_migration(SvmAttributes& range, uint64_t first_page, uint64_t
   if (to != KFD_SVM_LOCATION_SYSMEM) move(to);
 }
 
+SvmAttributes Process::initial_svm_attributes() const {
+  SvmAttributes attributes;
+  if (!xnack_.load(std::memory_order_relaxed)) return attributes;
+  for (const auto& gpu : gpus_) attributes.access.set(gpu->index(), has_svm(*gpu));
+  return attributes;
+}
+
 bool Process::always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const {
   bool shared = true;
   svm_.visit(va / kPageBytes, (va + bytes + kPageBytes - 1) / kPageBytes,
@@ -124,45 +131,46 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
     }
   }
   if (const Errno error = check_svm_range(process, header); error != 0) return error;
-  process.svm_.update(first, end, [&](SvmAttributes& range, uint64_t range_first, uint64_t range_end) {
-    bool prefetch = false;
-    for (const kfd_svm_attribute& attribute : attributes) {
-      const GpuContext* const gpu = process.gpu_by_id(attribute.value);
-      switch (attribute.type) {
-        case KFD_SVM_ATTR_PREFERRED_LOC:
-          range.preferred = attribute.value;
-          break;
-        case KFD_SVM_ATTR_PREFETCH_LOC:
-          range.prefetch = attribute.value;
-          prefetch = true;
-          break;
-        case KFD_SVM_ATTR_ACCESS:
-          range.access.set(gpu->index());
-          range.in_place.reset(gpu->index());
-          break;
-        case KFD_SVM_ATTR_ACCESS_IN_PLACE:
-          range.in_place.set(gpu->index());
-          range.access.reset(gpu->index());
-          break;
-        case KFD_SVM_ATTR_NO_ACCESS:
-          range.access.reset(gpu->index());
-          range.in_place.reset(gpu->index());
-          break;
-        case KFD_SVM_ATTR_SET_FLAGS:
-          range.flags |= attribute.value;
-          break;
-        case KFD_SVM_ATTR_CLR_FLAGS:
-          range.flags &= ~attribute.value;
-          break;
-        case KFD_SVM_ATTR_GRANULARITY:
-          range.granularity = static_cast<uint8_t>(std::min(attribute.value, 0x3fu));
-          break;
-        default:
-          break;
-      }
-    }
-    if (prefetch) process.note_migration(range, range_first, range_end);
-  });
+  process.svm_.update(first, end, process.initial_svm_attributes(),
+                      [&](SvmAttributes& range, uint64_t range_first, uint64_t range_end) {
+                        bool prefetch = false;
+                        for (const kfd_svm_attribute& attribute : attributes) {
+                          const GpuContext* const gpu = process.gpu_by_id(attribute.value);
+                          switch (attribute.type) {
+                            case KFD_SVM_ATTR_PREFERRED_LOC:
+                              range.preferred = attribute.value;
+                              break;
+                            case KFD_SVM_ATTR_PREFETCH_LOC:
+                              range.prefetch = attribute.value;
+                              prefetch = true;
+                              break;
+                            case KFD_SVM_ATTR_ACCESS:
+                              range.access.set(gpu->index());
+                              range.in_place.reset(gpu->index());
+                              break;
+                            case KFD_SVM_ATTR_ACCESS_IN_PLACE:
+                              range.in_place.set(gpu->index());
+                              range.access.reset(gpu->index());
+                              break;
+                            case KFD_SVM_ATTR_NO_ACCESS:
+                              range.access.reset(gpu->index());
+                              range.in_place.reset(gpu->index());
+                              break;
+                            case KFD_SVM_ATTR_SET_FLAGS:
+                              range.flags |= attribute.value;
+                              break;
+                            case KFD_SVM_ATTR_CLR_FLAGS:
+                              range.flags &= ~attribute.value;
+                              break;
+                            case KFD_SVM_ATTR_GRANULARITY:
+                              range.granularity = static_cast<uint8_t>(std::min(attribute.value, 0x3fu));
+                              break;
+                            default:
+                              break;
+                          }
+                        }
+                        if (prefetch) process.note_migration(range, range_first, range_end);
+                      });
   process.expect_host_faults();
   process.apply_svm(first, end);
   return 0;
@@ -190,7 +198,7 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
   }
   // The intersection of the ranges' attributes. Pages without a range are ignored, unless there is no range.
   bool has_range = false;
-  SvmAttributes all;
+  SvmAttributes all = process.initial_svm_attributes();
   uint32_t any_flags = all.flags;
   process.svm_.visit(first, end, [&](uint64_t, uint64_t, const SvmAttributes* range) {
     if (range == nullptr) return;

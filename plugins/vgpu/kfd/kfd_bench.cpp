@@ -91,9 +91,9 @@ void BarrierRoundTrip(benchmark::State& state) {
 }
 BENCHMARK(BarrierRoundTrip)->ArgName("ring")->Arg(kStoreWithSignal)->Arg(kCall)->UseRealTime();
 
-// The engine is asleep when the doorbell rings. Measures the time from before the ring until the packet is
-// read, by the device's time stamp. back_us is the median of the round trip; a client that waits for an event
-// must be woken as well.
+// The engine is asleep when the doorbell is rung. Measures the time from just before that until the device
+// reads the packet, by the device's time stamp. back_us is the median of the round trip, in which a client
+// that waits for an event must be woken as well.
 void WakeUp(benchmark::State& state) {
   const bool blocks = state.range(1) != 0;
   Client& ring_client = client_of(state.range(0));
@@ -168,7 +168,8 @@ BENCHMARK(Idle)
     ->Unit(benchmark::kMillisecond);
 
 // Copies the same memory alternately by SDMA and by memcpy. times_memcpy is the speedup against memcpy in
-// wall time; ratio the quotient of the CPU times, for large copies only, which take many timer ticks.
+// wall time. `ratio` is the quotient of the CPU times. It is measured only for large copies, which take many
+// timer ticks.
 void SdmaCopy(benchmark::State& state) {
   const auto bytes = static_cast<uint64_t>(state.range(0));
   ClientQueue queue(client(), 0, true, true);

@@ -1,5 +1,6 @@
-// Describes an address that a GPU could not access: the allocation that contains it or is next to it, whether
-// that was freed, whether it is program memory that is not mapped on a GPU.
+// Describes an address that a GPU could not access. The description names the allocation that contains the
+// address or is next to it. It states whether that was freed, and whether it is program memory that is not
+// mapped on a GPU.
 //
 // The driver knows buffers only; a runtime sub-allocates them. If a library of the process exports
 // hsa_amd_pointer_info, it is called with the address at the end of the buffer.
@@ -16,7 +17,7 @@ namespace rigel::vgpu {
 struct NearbyBuffer {
   uint64_t va = 0;
   uint64_t bytes = 0;
-  bool of_gpu = false;  ///< In VRAM.
+  bool of_gpu = false;  ///< Whether the allocation is in VRAM.
   bool mapped = false;  ///< Mapped on the faulting GPU.
   bool freed = false;
 };

@@ -115,7 +115,7 @@ void PageTable::map(uint64_t va, uint64_t bytes, std::byte* host, Rights rights)
   try {
     set(root(), kLevels - 1, va, va + bytes, entry_of(host, rights));
   } catch (...) {
-    unmap(va, bytes);  // needs no memory: there are no leaves to split
+    unmap(va, bytes);  // allocates no memory: there are no leaves to split
     throw;
   }
 }
@@ -139,13 +139,14 @@ PageTable::Entry PageTable::find(uint64_t va) const noexcept {
   }
 }
 
-bool PageTable::any_mapped(uint64_t va, uint64_t bytes) const {
-  for (const uint64_t end = va + bytes; va < end;) {
-    const Entry leaf = find(va);
-    if ((leaf.entry & kPresent) != 0) return true;
-    va = (va & ~(leaf.leaf_bytes - 1)) + leaf.leaf_bytes;
+uint64_t PageTable::unmapped_bytes(uint64_t va, uint64_t bytes) const noexcept {
+  uint64_t run = 0;
+  while (run < bytes) {
+    const Entry leaf = find(va + run);
+    if ((leaf.entry & kPresent) != 0) return run;
+    run += leaf.leaf_bytes - ((va + run) & (leaf.leaf_bytes - 1));
   }
-  return false;
+  return bytes;
 }
 
 Translation PageTable::translate(uint64_t va, uint64_t bytes, Access access) const noexcept {

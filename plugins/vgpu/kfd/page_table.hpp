@@ -51,8 +51,12 @@ class PageTable {
   /// no memory for that.
   Translations unmap(uint64_t va, uint64_t bytes);
 
-  /// Whether anything is mapped in [va, va + bytes). Under the owner's lock.
-  bool any_mapped(uint64_t va, uint64_t bytes) const;
+  /// Whether anything is mapped in [va, va + bytes).
+  bool any_mapped(uint64_t va, uint64_t bytes) const noexcept { return unmapped_bytes(va, bytes) < bytes; }
+
+  /// Returns the number of bytes from `va` on, at most `bytes`, of which nothing is mapped. Threads: as
+  /// translate().
+  uint64_t unmapped_bytes(uint64_t va, uint64_t bytes) const noexcept;
 
   /// See DeviceBus::translate.
   Translation translate(uint64_t va, uint64_t bytes, Access access) const noexcept;

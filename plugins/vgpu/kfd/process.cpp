@@ -83,6 +83,19 @@ std::string Process::describe_activity() {
   return text.empty() ? "no queues" : text;
 }
 
+int32_t Process::start_sampling(uint32_t gpu_id, const hsadrv_sampler_t* sampler) {
+  GpuContext* const gpu = gpu_by_id(gpu_id);
+  if (gpu == nullptr || sampler == nullptr || sampler->struct_size < HSADRV_END(hsadrv_sampler_t, context) ||
+      sampler->interval == 0 || sampler->take == nullptr)
+    return -EINVAL;
+  return gpu->start_sampling(*sampler) ? 0 : -EBUSY;
+}
+
+int32_t Process::stop_sampling(uint32_t gpu_id) {
+  GpuContext* const gpu = gpu_by_id(gpu_id);
+  return gpu != nullptr && gpu->stop_sampling() ? 0 : -EINVAL;
+}
+
 GpuContext* Process::gpu_by_id(uint32_t gpu_id) {
   for (auto& gpu : gpus_) {
     if (gpu->gpu().gpu_id == gpu_id) return gpu.get();
@@ -172,6 +185,22 @@ bool Process::vram_has_room(const GpuContext& gpu, uint64_t bytes) {
   return bytes <= gpu.gpu().vram_bytes - gpu.vram_used;
 }
 
+Translation Process::retry_translation(uint64_t va, uint64_t bytes, Access access) const noexcept {
+  const Translation fault{nullptr, 0, FaultReason::kNotPresent};
+  if (!xnack_.load(std::memory_order_relaxed) || access == Access::kExecute || va < kPageBytes ||
+      va >= kProgramLimit)
+    return fault;
+  uint64_t run = std::min(bytes, kProgramLimit - va);
+  for (const auto& gpu : gpus_) run = gpu->table().unmapped_bytes(va, run);
+  return run == 0 ? fault : Translation{reinterpret_cast<std::byte*>(va), run, FaultReason::kNone};
+}
+
+// What retry_translation() has returned is stale after a page was mapped.
+void Process::pages_were_mapped() {
+  if (!xnack_.load(std::memory_order_relaxed)) return;
+  for (const auto& gpu : gpus_) gpu->flush_translations();
+}
+
 Errno Process::map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host,
                          PageTable::Rights rights) {
   if (!gpu.can_map(va, bytes) || gpu.table().any_mapped(va, bytes)) return EINVAL;
@@ -180,6 +209,7 @@ Errno Process::map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   }
+  pages_were_mapped();
   return 0;
 }
 
@@ -191,6 +221,7 @@ Errno Process::remap_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::by
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   }
+  pages_were_mapped();
   return 0;
 }
 

@@ -90,6 +90,9 @@ class Process {
   GpuContext& gpu(size_t index) { return *gpus_[index]; }
   size_t gpu_count() const { return gpus_.size(); }
   GpuContext* gpu_by_id(uint32_t gpu_id);
+  /// hsadrv_sampling_ops_t: 0 or a negated errno.
+  int32_t start_sampling(uint32_t gpu_id, const hsadrv_sampler_t* sampler);
+  int32_t stop_sampling(uint32_t gpu_id);
   Events& events() { return events_; }
   BufferMetadataTable& metadata() { return metadata_; }
   Log& log() { return log_; }
@@ -108,12 +111,18 @@ class Process {
   uint64_t make_mmap_offset(const std::shared_ptr<MemoryObject>& object) RIGEL_REQUIRES(memory_mutex_);
   void drop_mmap_offset(uint64_t offset) RIGEL_REQUIRES(memory_mutex_);
 
+  /// With XNACK, resolves the translation of a page that is not mapped on a GPU: the program's memory at this
+  /// address, as amdkfd's svm_range_restore_pages() maps it. Memory that the program has not mapped faults at
+  /// the access (cp/host_fault.hpp). Buffers that are mapped on another GPU only are not resolved.
+  /// Differs from amdkfd: KFD_SVM_ATTR_NO_ACCESS has no effect with XNACK.
+  Translation retry_translation(uint64_t va, uint64_t bytes, Access access) const noexcept;
+
   /// The program has mapped pages of doorbells.
   struct DoorbellMapping {
     uint32_t gpu_index;
     std::byte* address;
     uint64_t bytes;
-    uint64_t offset;  ///< In the GPU's slice.
+    uint64_t offset;  ///< Offset in the GPU's slice.
   };
   using DoorbellMappings = std::vector<DoorbellMapping>;
   void doorbells_mapped(const DoorbellMapping& mapping);
@@ -174,7 +183,7 @@ class Process {
     uint32_t percentage = 0;
     uint32_t priority = 0;
     uint64_t save_area_va = 0;
-    uint32_t context_bytes = 0;  // of one XCC in the save area
+    uint32_t context_bytes = 0;  // size for one XCC in the save area
     uint32_t gws = 0;
     uint32_t sdma_engine() const { return sdma ? sdma_slot % gpu->gpu().board.sdma_engines() : 0; }
     uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.driver().doorbell_bytes / 8; }
@@ -196,7 +205,7 @@ class Process {
   void forget_unreadable(uint64_t va, uint64_t bytes);
   Errno map_buffer(Buffer& buffer, GpuContext& gpu) RIGEL_REQUIRES(memory_mutex_);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
-  /// Removes an unmapped buffer from all tables. Needs no memory, so it cannot fail halfway.
+  /// Removes an unmapped buffer from all tables. Allocates no memory, so it cannot fail halfway.
   void release_buffer(Buffer& buffer) noexcept RIGEL_REQUIRES(memory_mutex_);
   /// Returns the counter of memory of the buffer's kind; null if that kind is not counted.
   uint64_t* bytes_of_kind(const Buffer& buffer);
@@ -212,7 +221,10 @@ class Process {
                                                uint32_t wanted_engine, Queue& queue)
       RIGEL_REQUIRES(queue_mutex_);
   void apply_svm(uint64_t first_page, uint64_t end_page);  // under the memory lock
+  /// Attributes of a range without settings.
+  SvmAttributes initial_svm_attributes() const;
   void note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page);
+  void pages_were_mapped();
   /// Whether all of [va, va + bytes) is shared virtual memory that stays mapped on `gpu`.
   bool always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const;
 
@@ -234,7 +246,7 @@ class Process {
   uint64_t event_page_handle_ RIGEL_GUARDED_BY(memory_mutex_) = 0;
   std::multimap<uint64_t, uint64_t> userptrs_ RIGEL_GUARDED_BY(memory_mutex_);  // program's address → handle
   uint64_t longest_userptr_ RIGEL_GUARDED_BY(memory_mutex_) = 0;
-  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;                      // of all buffers
+  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;                      // sums over all buffers
   using Offsets = std::map<uint64_t, std::weak_ptr<MemoryObject>>;  // mmap offset → object
   /// Creates the next entry of `offsets_`.
   Offsets next_offset(const std::shared_ptr<MemoryObject>& object) RIGEL_REQUIRES(memory_mutex_);
@@ -247,7 +259,7 @@ class Process {
   std::array<std::bitset<1024>, 64> doorbells_taken_ RIGEL_GUARDED_BY(queue_mutex_){};  // by GPU
   std::array<std::bitset<256>, 64> sdma_taken_
       RIGEL_GUARDED_BY(queue_mutex_){};  // by GPU: engine + engines * queue
-  bool xnack_ RIGEL_GUARDED_BY(queue_mutex_) = false;
+  std::atomic<bool> xnack_{false};       ///< Changes under queue_mutex_, without queues.
   bool runtime_enabled_ RIGEL_GUARDED_BY(queue_mutex_) = false;
 
   DoorbellMappings doorbell_mappings_ RIGEL_GUARDED_BY(queue_mutex_);

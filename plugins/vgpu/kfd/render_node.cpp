@@ -707,6 +707,7 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
       std::find_if(kTable.begin(), kTable.end(), [&](const auto& e) { return e.number == number; });
   if (it == kTable.end()) {
     const Errno error = !is_mode_setting(number) ? EINVAL : card_ ? EOPNOTSUPP : EACCES;
+    if (!is_mode_setting(number)) count_unknown_ioctl(fidelity::Set::kDrm, number, "EINVAL");
     process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not supported: {}", request,
                    number, strerrorname_np(error));
     return -error;
@@ -722,6 +723,7 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
     error = ENOMEM;
   }
   explain_limit(process_.log(), error);
+  count_ioctl(fidelity::Set::kDrm, it->name, it->faithful, it->note);
   if ((direction & 2) != 0 && copy_to_program(program, copy, copied_bytes) != 0) error = EFAULT;
   process_.log()(LogCategory::kIoctl, "drm {} = {}{}{}", it->name, -error, error == 0 ? "" : " ",
                  error == 0 ? "" : strerrorname_np(error));

@@ -7,7 +7,7 @@ void SvmRanges::split(uint64_t page) {
   if (it == ranges_.begin()) return;
   --it;
   if (it->first == page || it->second.end_page <= page) return;
-  ranges_.emplace(page, it->second);  // before the change, because it may throw
+  ranges_.emplace(page, it->second);  // before the change of the entry, because emplace may throw
   it->second.end_page = page;
 }
 

@@ -19,9 +19,9 @@ struct SvmAttributes {
   uint32_t prefetch = KFD_SVM_LOCATION_UNDEFINED;
   uint32_t flags = KFD_SVM_FLAG_HOST_ACCESS | KFD_SVM_FLAG_COHERENT;
   uint8_t granularity = 9;
-  std::bitset<64> access;                    ///< By GPU index: may get access, if necessary by migration.
-  std::bitset<64> in_place;                  ///< By GPU index: accesses the memory at its present location.
-  uint32_t place = KFD_SVM_LOCATION_SYSMEM;  ///< For management tools; the memory does not move.
+  std::bitset<64> access;                    ///< GPUs (by index) that may get access, perhaps by migration.
+  std::bitset<64> in_place;                  ///< GPUs (by index) that access the memory where it is.
+  uint32_t place = KFD_SVM_LOCATION_SYSMEM;  ///< Location that tools see; the memory does not move.
   bool operator==(const SvmAttributes&) const = default;
 };
 
@@ -32,16 +32,17 @@ class SvmRanges {
     SvmAttributes attributes;
   };
 
-  /// Calls `change(attributes, first, end)` for every range in [first, end). Gaps become ranges first.
+  /// Calls `change(attributes, first, end)` for every range in [first, end). Gaps become ranges with the
+  /// attributes `initial` first.
   template <class Change>
-  void update(uint64_t first, uint64_t end, Change&& change) {
+  void update(uint64_t first, uint64_t end, const SvmAttributes& initial, Change&& change) {
     split(first);
     split(end);
     for (uint64_t page = first; page < end;) {
       auto it = ranges_.lower_bound(page);
       if (it == ranges_.end() || it->first != page) {
         const uint64_t gap_end = it == ranges_.end() ? end : std::min(end, it->first);
-        it = ranges_.emplace_hint(it, page, Range{gap_end, {}});
+        it = ranges_.emplace_hint(it, page, Range{gap_end, initial});
       }
       change(it->second.attributes, it->first, it->second.end_page);
       page = it->second.end_page;

@@ -136,6 +136,66 @@ TEST(KfdSvm, UserptrBufferFollowsReplacedMemory) {
   ASSERT_EQ(t.system->munmap(shared.address, 2 * kPage), 0);
 }
 
+int set_xnack(TestSystem& system, int32_t mode) {
+  kfd_set_xnack_mode a{mode};
+  return system.call(KFD_NR_SET_XNACK_MODE, a);
+}
+
+TEST(KfdXnack, NeedsChipsWithSettingPerProcess) {
+  TestSystem vega("gfx906:vram=64M"), mixed("gfx90a:vram=64M,gfx906:vram=64M"), mi300("gfx942:vram=64M");
+  EXPECT_EQ(set_xnack(vega, 1), -EPERM);
+  EXPECT_EQ(set_xnack(mixed, 1), -EPERM);
+  EXPECT_EQ(set_xnack(mi300, 1), 0);
+  kfd_set_xnack_mode query{-1};
+  EXPECT_EQ(mi300.call(KFD_NR_SET_XNACK_MODE, query), 0);
+  EXPECT_EQ(query.xnack_enabled, 1);
+}
+
+TEST(KfdXnack, GpuAccessesProgramMemory) {
+  TestSystem t("gfx90a:vram=64M");
+  t.acquire();
+  const Pages pages(4 * kPage);
+  const uint64_t va = pages.va();
+  EXPECT_EQ(t.translate(va, kPage, Access::kRead).reason, FaultReason::kNotPresent);
+  ASSERT_EQ(set_xnack(t, 1), 0);
+  const Translation found = t.translate(va + 8, 3 * kPage, Access::kWrite);
+  EXPECT_EQ(found.host, pages.get() + 8);
+  EXPECT_EQ(found.bytes, 3 * kPage);
+  EXPECT_EQ(t.translate(va, kPage, Access::kExecute).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.translate(8, 8, Access::kRead).reason, FaultReason::kNotPresent) << "null pointers fault";
+  EXPECT_EQ(t.translate(uint64_t{1} << 47, 8, Access::kRead).reason, FaultReason::kNotPresent);
+  ASSERT_EQ(set_xnack(t, 0), 0);
+  EXPECT_EQ(t.translate(va, kPage, Access::kRead).reason, FaultReason::kNotPresent);
+}
+
+TEST(KfdXnack, BuffersKeepTheirMemory) {
+  TestSystem t("gfx90a:vram=64M,gfx90a:vram=64M");
+  t.acquire();
+  ASSERT_EQ(set_xnack(t, 1), 0);
+  const Pages pages(4 * kPage);
+  const uint64_t va = pages.va();
+  const uint64_t epoch = t.system->process().gpu(1).translation_epoch();
+  ASSERT_EQ(t.translate(va, 4 * kPage, Access::kRead, 1).bytes, 4 * kPage);
+  const auto buffer = t.allocate(KFD_MEM_GTT | KFD_MEM_WRITABLE, kPage, va + kPage);
+  ASSERT_EQ(buffer.error, 0);
+  ASSERT_EQ(t.map(buffer.handle), 0);
+  EXPECT_NE(t.system->process().gpu(1).translation_epoch(), epoch);
+  EXPECT_NE(t.translate(va + kPage, 8, Access::kRead).host, pages.get() + kPage);
+  EXPECT_EQ(t.translate(va, 4 * kPage, Access::kRead).bytes, kPage);
+  EXPECT_EQ(t.translate(va + kPage, 8, Access::kRead, 1).reason, FaultReason::kNotPresent)
+      << "the buffer is mapped on the other GPU only";
+}
+
+TEST(KfdXnack, RangesAreAccessibleWithoutAttribute) {
+  TestSystem t("gfx90a:vram=64M");
+  t.acquire();
+  ASSERT_EQ(set_xnack(t, 1), 0);
+  const Pages pages(2 * kPage);
+  ASSERT_EQ(set(t, pages.va(), 2 * kPage, KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_RO), 0);
+  EXPECT_EQ(t.translate(pages.va(), kPage, Access::kRead).bytes, kPage);
+  EXPECT_EQ(t.translate(pages.va(), kPage, Access::kWrite).reason, FaultReason::kReadOnly);
+}
+
 // free() unmaps memory without notifying the driver, and the runtime reserves the addresses again.
 TEST(KfdSvm, FreedRangeCanBeAllocatedAgain) {
   TestSystem t;

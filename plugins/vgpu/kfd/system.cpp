@@ -195,7 +195,8 @@ int System::open(std::string_view path, int flags) {
   file->minor = node->minor;
   file->device = status.st_dev;
   file->inode = status.st_ino;
-  std::shared_ptr<OpenFile> closed;  // of the same number; released outside of the lock, see forget()
+  // the previous file with this number; released outside the lock, see forget()
+  std::shared_ptr<OpenFile> closed;
   {
     const WriterLock lock(files_mutex_);
     file->id = next_file_id_++;

@@ -75,7 +75,8 @@ class System final : public OpenFiles {
   /// fstat(2) and stat(2) for device nodes and directories, whose backing files have other properties.
   bool stat(int fd, struct stat& out) const;
   bool stat(std::string_view canonical_path, struct stat& out) const;
-  /// The same for a regular file, which is not in the table. `out` has the result of the real fstat(2).
+  /// fstat(2) for a regular file of the tree, which is not in the table. `out` has the result of the real
+  /// fstat(2).
   bool stat_plain_file(int fd, struct stat& out) const;
   /// Device and inode numbers of the files in stat(2) and readdir(3).
   static dev_t files_device();  ///< A number that no file system uses.
@@ -83,8 +84,8 @@ class System final : public OpenFiles {
   /// The path of the directory that a descriptor refers to, or empty.
   std::string directory_of(int fd) const;
 
-  /// The kind of a descriptor that is in no table of this process: a device node that another process opened,
-  /// or this process before exec; or no file of the virtual GPU.
+  /// The kind of a descriptor that is not in the table of this process. kKfd and kDrmNode are device nodes
+  /// that another process opened, or this process before exec. kNone is any other file.
   enum class ForeignFile : uint8_t { kNone, kKfd, kDrmNode };
   static ForeignFile foreign_file(int fd);
 
@@ -112,7 +113,7 @@ class System final : public OpenFiles {
     std::string path;
     uint64_t id = 0;
     uint32_t minor = 0;
-    dev_t device = 0;  // of the backing file
+    dev_t device = 0;  // device number of the backing file
     ino_t inode = 0;
     std::unique_ptr<vgpu::RenderNode> node;
   };

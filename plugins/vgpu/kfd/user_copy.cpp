@@ -11,10 +11,8 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kUserLimit = uint64_t{1} << 47;
-
 bool is_plausible(uint64_t address, size_t bytes) {
-  return address >= 4096 && address < kUserLimit && bytes < kUserLimit - address;
+  return address >= 4096 && address < kProgramLimit && bytes < kProgramLimit - address;
 }
 
 struct StackRange {

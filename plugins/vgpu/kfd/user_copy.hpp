@@ -9,6 +9,9 @@
 
 namespace rigel::vgpu {
 
+/// First address above the memory of programs.
+constexpr uint64_t kProgramLimit = uint64_t{1} << 47;
+
 Errno copy_from_program(void* to, uint64_t from, size_t bytes) noexcept;
 Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept;
 

@@ -11,6 +11,7 @@
 #include "plugins/vgpu/check/check_options.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
+#include "plugins/vgpu/fidelity/run_fidelity.hpp"
 #include "plugins/vgpu/profile/profile_options.hpp"
 
 namespace rigel::vgpu {
@@ -22,7 +23,7 @@ struct Variable {
 };
 
 constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE",
-                           kProfile = "VGPU_PROFILE";
+                           kRunFidelity = "VGPU_RUN_FIDELITY";
 
 constexpr Variable kVariables[] = {
     {"VGPU_GPUS"},
@@ -37,9 +38,8 @@ constexpr Variable kVariables[] = {
     {"VGPU_EVENTS", "exact"},
     {kThreads},
     {kSchedule},
-    {kProfile},
-    {"VGPU_PROFILE_KERNEL"},
-    {"VGPU_PROFILE_AGAINST"},
+    {kRunFidelity},
+    {"VGPU_REQUIRE", "exact"},
     {"VGPU_SIMD", "baseline,avx2"},
     {"VGPU_COMPILER", "beforehand,off"},
     {"VGPU_CACHE"},
@@ -54,6 +54,7 @@ std::string wrong_name(std::string_view name) {
   std::transform(std::begin(kVariables), std::end(kVariables), std::back_inserter(known_names),
                  [](const Variable& variable) { return variable.name; });
   for (const check::Setting& setting : check::settings()) known_names.emplace_back(setting.variable);
+  for (const profile::Setting& setting : profile::settings()) known_names.emplace_back(setting.variable);
   const std::string guess = did_you_mean(name, known_names);
   return guess.empty() ? "" : fmt::format("{}: unknown variable{}", name, guess);
 }
@@ -67,9 +68,9 @@ std::string wrong_number(std::string_view name, std::string_view value, unsigned
 
 std::string wrong_value(const Variable& variable, std::string_view value) {
   if (variable.name == kThreads) return wrong_number(kThreads, value, 1, kMostThreads);
-  if (variable.name == kProfile) {
-    const auto outputs = profile::parse_outputs(value);
-    return outputs ? std::string() : fmt::format("{}: {}", kProfile, outputs.error());
+  if (variable.name == kRunFidelity) {
+    const auto outputs = fidelity::parse_outputs(value);
+    return outputs ? std::string() : fmt::format("{}: {}", kRunFidelity, outputs.error());
   }
   if (variable.name == kSchedule && !Schedule::from_text(value)) {
     return fmt::format("{}: invalid value {}; use barriers, random or random:<number>", kSchedule,
@@ -92,6 +93,17 @@ bool append_wrong_check(std::string_view name, std::string_view value, std::vect
   return true;
 }
 
+// The same for profiles.
+bool append_wrong_profile(std::string_view name, std::string_view value, std::vector<std::string>& all) {
+  const auto settings = profile::settings();
+  const auto setting = std::find_if(settings.begin(), settings.end(),
+                                    [&](const profile::Setting& each) { return each.variable == name; });
+  if (setting == settings.end()) return false;
+  const std::string problem = value.empty() ? std::string() : setting->problem(value);
+  if (!problem.empty()) all.push_back(fmt::format("{}: {}", name, problem));
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> useless_variables(const char* const* environment) {
@@ -101,7 +113,7 @@ std::vector<std::string> useless_variables(const char* const* environment) {
     const size_t equals = entry.find('=');
     if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals), value = entry.substr(equals + 1);
-    if (append_wrong_check(name, value, all)) continue;
+    if (append_wrong_check(name, value, all) || append_wrong_profile(name, value, all)) continue;
     const auto* const entry_found =
         std::find_if(std::begin(kVariables), std::end(kVariables),
                      [&](const Variable& variable) { return variable.name == name; });
