@@ -89,7 +89,7 @@ Board read(ObjectReader root) {
   Diagnostics& diagnostics = root.diagnostics();
   board.name = root.string("name", kRequired);
   board.marketing_name = root.string("marketing_name", kRequired);
-  constexpr uint64_t kFirst = 80000, kLast = 119999, kLastAnnounced = 639999;
+  constexpr uint64_t kFirst = 80000, kLast = 129999, kLastAnnounced = 639999;
   const bool made_up = root.has("executes");
   const std::string_view hardware = made_up ? "executes" : "gfx_target_version";
   if (made_up) board.announced_version = number(root, "gfx_target_version", kFirst, kLastAnnounced);

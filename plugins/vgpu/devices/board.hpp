@@ -35,7 +35,7 @@ enum class HostLink : uint8_t { kPcie, kXgmi };
 struct Board {
   std::string name;                 ///< "vega10"
   std::string marketing_name;       ///< "Radeon Instinct MI25"
-  uint32_t gfx_target_version = 0;  ///< Of the hardware: major * 10000 + minor * 100 + stepping.
+  uint32_t gfx_target_version = 0;  ///< Version of the hardware: major * 10000 + minor * 100 + stepping.
   /// Version that the driver's topology reports for a fictitious chip. Code, queues and packets are those
   /// of gfx_target_version. 0: the same version.
   uint32_t announced_version = 0;

@@ -138,7 +138,9 @@ TEST(Board, FoundByProductName) {
                                     {"rx7600", "navi33"},
                                     {"Radeon 780M", "phoenix"},
                                     {"890M", "strix"},
-                                    {"Radeon 8060S", "strixhalo"}}) {
+                                    {"Radeon 8060S", "strixhalo"},
+                                    {"RX 9060 XT", "navi44"},
+                                    {"9070xt", "navi48"}}) {
     const BoardOr found_board = find_board(word);
     ASSERT_TRUE(found_board) << word << ": " << found_board.error();
     EXPECT_EQ(found_board->name, board) << word;
@@ -182,7 +184,8 @@ TEST(Board, SaveAreaSizesMatchThunk) {
         Row{"navi21", 0x7000, 0x1a97000, 0x14000}, Row{"mi100", 0x9000, 0x45e1000, 0x20000},
         Row{"mi210", 0x9000, 0x3c91000, 0x20000}, Row{"navi31", 0xa000, 0x2bea000, 0x18000},
         Row{"navi32", 0x6000, 0x1b72000, 0xf000}, Row{"navi33", 0x4000, 0xaa4000, 0x8000},
-        Row{"phoenix", 0x2000, 0x3fe000, 0x3000}, Row{"strixhalo", 0x4000, 0x124c000, 0xa000}}) {
+        Row{"phoenix", 0x2000, 0x3fe000, 0x3000}, Row{"strixhalo", 0x4000, 0x124c000, 0xa000},
+        Row{"navi44", 0x4000, 0xea4000, 0x8000}, Row{"navi48", 0x7000, 0x1d47000, 0x10000}}) {
     const auto area = find_board(row.name)->save_area();
     EXPECT_EQ(area.control_stack_bytes, row.control) << row.name;
     EXPECT_EQ(area.context_bytes, row.context) << row.name;
@@ -267,7 +270,7 @@ TEST(DriverTraits, CoverEveryExecutedChip) {
         << isa::name(chip);
   }
   EXPECT_EQ(find_driver_traits(0), nullptr);
-  EXPECT_EQ(find_driver_traits(120000), nullptr);
+  EXPECT_EQ(find_driver_traits(130000), nullptr);
 }
 
 // amdkfd's mqd_symmetrically_map_cu_mask assigns a mask's bits in this order.

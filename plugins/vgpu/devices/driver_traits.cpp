@@ -165,6 +165,8 @@ constexpr Row kRows[] = {
     {110003, apu(kRdna3)},
     {110500, apu(kRdna3)},
     {110501, apu(kLargeRdna3)},
+    {120000, kLargeRdna3},
+    {120001, kLargeRdna3},
 };
 
 }  // namespace

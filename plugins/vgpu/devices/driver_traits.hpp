@@ -23,7 +23,7 @@ struct DriverTraits {
   uint32_t queues_of_process;    ///< Limit of the hardware scheduler.
   uint32_t reserved_sdma_queues;    ///< The first queues of an SDMA engine, which the driver keeps.
   uint8_t end_of_pipe_event_bits;   ///< Bits of an end-of-pipe interrupt's context id that identify an event.
-  uint8_t wave_message_event_bits;  ///< The same for interrupts of wave messages.
+  uint8_t wave_message_event_bits;  ///< Bits of a wave message's context id that identify an event.
   // Saved waves.
   bool saves_waves;                 ///< If false, queues need the memory for saved waves all the same.
   bool has_wave_state_header;       ///< GET_QUEUE_WAVE_STATE of a stopped queue writes a header.

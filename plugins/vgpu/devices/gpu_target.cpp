@@ -16,7 +16,8 @@ bool fits(std::string_view target, std::string_view gfx) {
          is_in_family("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
          is_in_family("gfx10-3-generic",
                       {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"}) ||
-         is_in_family("gfx11-generic", {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151"});
+         is_in_family("gfx11-generic", {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151"}) ||
+         is_in_family("gfx12-generic", {"gfx1200", "gfx1201"});
 }
 
 }  // namespace rigel::vgpu

@@ -17,6 +17,8 @@ TEST(GpuTarget, FitsProcessorAndFamily) {
   EXPECT_TRUE(fits("gfx11-generic", "gfx1100"));
   EXPECT_TRUE(fits("gfx11-generic", "gfx1151"));
   EXPECT_FALSE(fits("gfx11-generic", "gfx1030"));
+  EXPECT_TRUE(fits("gfx12-generic", "gfx1200"));
+  EXPECT_FALSE(fits("gfx12-generic", "gfx1151"));
 }
 
 }  // namespace

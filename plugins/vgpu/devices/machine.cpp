@@ -27,7 +27,8 @@ struct PartitionMode {
   uint32_t xcc_multiple;  // requirement of the device
 };
 constexpr std::string_view kPartitions[] = {"spx", "dpx", "tpx", "qpx", "cpx"};
-constexpr PartitionMode kPartitionModes[] = {{1, 1}, {2, 4}, {3, 3}, {4, 8}, {0, 2}};  // of kPartitions
+// In the order of kPartitions.
+constexpr PartitionMode kPartitionModes[] = {{1, 1}, {2, 4}, {3, 3}, {4, 8}, {0, 2}};
 constexpr uint64_t kHiveOfAll = 0x5247486976650001;
 constexpr uint64_t kHiveOfPackage = 0x5247486976660000;
 

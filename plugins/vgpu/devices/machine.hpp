@@ -29,9 +29,9 @@ struct Gpu {
   uint32_t render_minor = 0;  ///< /dev/dri/renderD<minor>
   /// PCI bus << 8 | device << 3 | function. Partitions of a device differ in the function.
   uint32_t location_id = 0;
-  uint32_t partitions = 1;  ///< Of the device.
+  uint32_t partitions = 1;  ///< Number of partitions of the device.
   uint32_t package = 0;     ///< Index of the package.
-  uint64_t unique_id = 0;   ///< Of the device.
+  uint64_t unique_id = 0;   ///< Unique ID of the device, the same for its partitions.
   uint64_t hive_id = 0;     ///< 0: not in an XGMI hive
   uint64_t visible_bytes() const;
 };

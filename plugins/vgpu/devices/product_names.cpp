@@ -39,6 +39,8 @@ constexpr Name kNavi33[] = {"rx7600"};
 constexpr Name kPhoenix[] = {"780m"};
 constexpr Name kStrix[] = {"890m", "strixpoint"};
 constexpr Name kStrixHalo[] = {"8060s"};
+constexpr Name kNavi44[] = {"rx9060xt"};
+constexpr Name kNavi48[] = {"rx9070xt", "r9700"};
 
 constexpr ProductNames kNames[] = {
     {"fiji", "fiji", kFiji},        {"polaris10", "polaris10", kPolaris10},
@@ -56,6 +58,7 @@ constexpr ProductNames kNames[] = {
     {"navi31", "navi31", kNavi31},  {"navi32", "navi32", kNavi32},
     {"navi33", "navi33", kNavi33},  {"phoenix", "phoenix", kPhoenix},
     {"strix", "strix", kStrix},     {"strixhalo", "strixhalo", kStrixHalo},
+    {"navi44", "navi44", kNavi44},  {"navi48", "navi48", kNavi48},
 };
 
 /// Returns the word in lower case, without spaces, hyphens and underscores.

@@ -99,14 +99,15 @@ TEST(BoardRecords, FieldsMatchRecords) {
 }
 
 // external_revision minus asic_revision: vi_common_early_init, soc15_common_early_init and
-// nv_common_early_init and soc21_common_early_init of Linux.
+// nv_common_early_init, soc21_common_early_init and soc24_common_early_init of Linux.
 uint32_t first_external_revision(const Board& board) {
   const std::map<std::string_view, uint32_t> first = {
-      {"fiji", 0x3c},   {"tonga", 0x14},   {"polaris10", 0x50}, {"rx570", 0x50},    {"vega20", 0x28},
-      {"raven", 0x20},  {"renoir", 0xa1},  {"navi10", 0x01},    {"navi14", 0x14},   {"navi22", 0x32},
-      {"navi23", 0x3c}, {"navi24", 0x46},  {"raphael", 0x01},   {"mi100", 0x32},    {"mi210", 0x3c},
-      {"mi250x", 0x3c}, {"mi300x", 0x46},  {"mi300a", 0x46},    {"navi31", 0x01},   {"navi32", 0x20},
-      {"navi33", 0x10}, {"phoenix", 0x01}, {"strix", 0x10},     {"strixhalo", 0xc1}};
+      {"fiji", 0x3c},   {"tonga", 0x14},   {"polaris10", 0x50}, {"rx570", 0x50},     {"vega20", 0x28},
+      {"raven", 0x20},  {"renoir", 0xa1},  {"navi10", 0x01},    {"navi14", 0x14},    {"navi22", 0x32},
+      {"navi23", 0x3c}, {"navi24", 0x46},  {"raphael", 0x01},   {"mi100", 0x32},     {"mi210", 0x3c},
+      {"mi250x", 0x3c}, {"mi300x", 0x46},  {"mi300a", 0x46},    {"navi31", 0x01},    {"navi32", 0x20},
+      {"navi33", 0x10}, {"phoenix", 0x01}, {"strix", 0x10},     {"strixhalo", 0xc1}, {"navi44", 0x40},
+      {"navi48", 0x50}};
   const auto found = first.find(board.name);
   return found != first.end() ? found->second : 0x28;  // the variants of Navi 21
 }
@@ -134,7 +135,8 @@ TEST(BoardRecords, DerivedFieldsMatchDriverFormulas) {
                                                          : 0;
     EXPECT_EQ(board.queues.gws, board.firmware.mec >= minimum_firmware ? 64u : 0u) << board.name;
     // The first compute engine's queues, without those of the graphics driver.
-    EXPECT_EQ(board.queues.compute, (version < 100300 ? 32u : 16u) - 8u) << board.name;
+    const uint32_t queues = version < 100300 ? 32 - 8 : version < 120000 ? 16 - 8 : 8 - 4;
+    EXPECT_EQ(board.queues.compute, queues) << board.name;
   }
 }
 

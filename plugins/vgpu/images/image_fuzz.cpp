@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "plugins/vgpu/devices/board.hpp"
 #include "plugins/vgpu/images/sampling.hpp"
@@ -57,10 +58,10 @@ void check(const Resource& resource, const Taps& taps) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const TilingConfig kTilings[] = {tiling_of("fiji"), tiling_of("vega10"), tiling_of("navi10"),
-                                          tiling_of("navi21")};
+                                          tiling_of("navi21"), tiling_of("navi31")};
   Input input{};
   std::memcpy(&input, data, size < sizeof input ? size : sizeof input);
-  const uint32_t generation = input.generation % 4;
+  const size_t generation = input.generation % std::size(kTilings);
   Resource resource;
   if (!decode_resource(input.resource, static_cast<Generation>(generation), &kTilings[generation], resource)
            .empty())

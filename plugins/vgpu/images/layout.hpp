@@ -19,14 +19,19 @@
 //   gfx10  SW_MODE (word 3): 0 for rows; SW_256B_D or SW_4KB_D_X. Volumes: SW_4KB_S_X (thick). Tiled rows
 //   have no
 //          pitch: the width is padded to whole blocks. gfx10.3's PITCH (word 4) repeats the padded width.
+//   gfx11  As gfx10.3; also SW_64KB_R_X and SW_256KB_R_X. Volumes: SW_4KB_S_X, SW_64KB_S_X, SW_256KB_S_X
+//   (thick),
+//          SW_64KB_Z_X, SW_256KB_Z_X and the same with R_X (thin). Z and R are the same order there.
+//   gfx12  SW_MODE: 0 for rows; 1 to 4: flat blocks of 256 B, 4, 64 and 256 KiB; 5 to 7: thick blocks of 4,
+//   64 and 256 KiB.
 //
 // 1D images are stored in rows from gfx9 on. ROCr's images have one level, one sample, no compression, and
 // zeros in the low bits of BASE_ADDRESS. Graphics drivers use more: the bits of the base address below the
 // block size are a swizzle, which inverts pipes and banks. The last levels of a mip chain share one block,
 // the tail.
 //
-// Sources: Mesa's src/amd/addrlib and ROCr's copy (src/image/addrlib): gfx10addrlib.cpp, gfx9addrlib.cpp
-// and {ci,si,egb}addrlib.cpp. layout_test.cpp compares with their results.
+// Sources: Mesa's src/amd/addrlib and ROCr's copy (src/image/addrlib): gfx12addrlib.cpp, gfx11addrlib.cpp,
+// gfx10addrlib.cpp, gfx9addrlib.cpp and {ci,si,egb}addrlib.cpp. layout_test.cpp compares with their results.
 //
 // Threads: any; pure functions.
 #pragma once

@@ -1,4 +1,4 @@
-// Layouts of gfx9 and gfx10. SW_MODE selects the block size and the order of texels within a block.
+// Layouts of gfx9 and later. SW_MODE selects the block size and the order of texels within a block.
 #include "plugins/vgpu/images/layout_builders.hpp"
 
 namespace rigel::vgpu::images {
@@ -16,6 +16,51 @@ constexpr Order kThickDepth9 = {"x0y0x1y1z0z1x2z2y2x3", "x0y0x1y1z0z1z2y2x2", "x
                                 "x0y0z0x1z1y1x2", "x0y0z0z1y1x1"};
 constexpr Order kThickStandard10 = {"x0x1z0y0z1y1x2z2", "x0z0y0z1y1x1z2", "x0y0z0y1x1z1", "x0z0y0x1z1",
                                     "z0y0x0z1"};
+constexpr Order kDisplay11 = {"x0x1y0x2y1y2x3y3", "x0y0x1y1x2y2x3", "x0y0x1y1x2y2", "x0y0x1x2y1", "x0y0x1y1"};
+constexpr Order kThickStandard11 = {"x0x1z0y0y1z1x2z2", "x0z0y0x1z1y1z2", "x0y0x1z0y1z1", "x0y0z0x1z1",
+                                    "x0z0y0z1"};
+
+// gfx11's orders R and Z distribute bits over pipes by no simple rule. Each word lists the coordinate bits
+// that invert a bit of the offset, from the pipe interleave on.
+struct RenderPattern {
+  uint8_t pipes;  ///< log2 of the number of pipes and of packers, which is equal on all boards.
+  Order of_64kb, of_256kb;
+};
+constexpr RenderPattern kRenderPatterns[] = {
+    {
+        2,
+        {"x6y4y6 x4y4z1 x5 x6 x9y6 x7y8 x8y7 x5y5z0", "x6y4y6 x4y4z1 y3 x5 x6y8 x8y6 x7y7 x5y5z0",
+         "x6y4y6 x4y4z1 x3 y3 x5y8 x6y7 x7y6 x5y5z0", "x6y4y6 x4y4z1 y2 x3 x7y3 x5y7 x6y6 x5y5z0",
+         "x6y4y6 x4y4z1 x2 y2 x3y7 x6y3 x5y6 x5y5z0"},
+        {"x6y4y6 x4y4z1 x5 x6 x10y6 x7y9 x9y7 x8y8 y8 x5y5z0",
+         "x6y4y6 x4y4z1 y3 x5 x6y9 x9y6 x7y8 x8y7 x8 x5y5z0",
+         "x6y4y6 x4y4z1 x3 y3 x5y9 x6y8 x8y6 x7y7 y7 x5y5z0",
+         "x6y4y6 x4y4z1 y2 x3 x8y3 x5y8 x6y7 x7y6 x7 x5y5z0",
+         "x6y4y6 x4y4z1 x2 y2 x3y8 x7y3 x5y7 x6y6 y6 x5y5z0"},
+    },
+    {
+        4,
+        {"x8y4y8 x4y4z1 x7y5z0 x5y7 x6 x7 x8y7 x6y6", "x8y4y8 x4y4z1 x7y5z0 x5y7 y3 x6 x7y7 x6y6",
+         "x8y4y8 x4y4z1 x7y5z0 x5y7 x3 y3 x6y7 x6y6", "x8y4y8 x4y4z3 x7y5z2 x5y7z1 y2 x3 x7y3 x6y6z0",
+         "x8y4y8 x4y4z2 x7y5z1 x5y7z0 x2 x3 x6y3 x6y2y6"},
+        {"x8y4y8 x4y4z1 x7y5z0 x5y7 x6 x7 x10y7 x8y9 x9y8 x6y6",
+         "x8y4y8 x4y4z1 x7y5z0 x5y7 y3 x6 x7y9 x9y7 x8y8 x6y6",
+         "x8y4y8 x4y4z1 x7y5z0 x5y7 x3 y3 x6y9 x7y8 x8y7 x6y6",
+         "x8y4y8 x4y4z3 x7y5z2 x5y7z1 y2 x3 x8y3 x6y8 x7y7 x6y6z0",
+         "x8y4y8 x4y4z3 x7y5z2 x5y7z1 x2 y2 x3y8 x7y3 x6y7 x6y6z0"},
+    },
+    {
+        5,
+        {"x9y4y9 x4y4z1 x8y5z0 x5y8 x7y6 x7 y7 x6y7", "x9y4y9 x4y4z1 x8y5z0 x5y8 x7y6 y3 x7 x6y7",
+         "x9y4y9 x4y4z1 x8y5z0 x5y8 x7y6 x3 y3 x6y7", "x9y4y9 x4y4z3 x8y5z2 x5y8z1 x7y2y6 x3 y3 x6y7z0",
+         "x9y4y9 x4y4z2 x8y5z1 x5y8z0 x7y2y6 x3 y3 x2x6y7"},
+        {"x9y4y9 x4y4z1 x8y5z0 x5y8 x7y6 x7 y7 x8y9 x9y8 x6y7",
+         "x9y4y9 x4y4z1 x8y5z0 x5y8 x7y6 y3 x7 x8y8 x9y7 x6y7",
+         "x9y4y9 x4y4z1 x8y5z0 x5y8 x7y6 x3 y3 x7y8 x8y7 x6y7",
+         "x9y4y9 x4y4z4 x8y5z3 x5y8z2 x7y6z1 y2 x3 x8y3 x7y7 x6y7z0",
+         "x9y4y9 x4y4z4 x8y5z3 x5y8z2 x7y6z1 x2 y2 x7y3 x3y7 x6y7z0"},
+    },
+};
 
 #define RIGEL_MODES(kind)                                                                      \
   "tiled image (SW_" kind "_Z)", "tiled image (SW_" kind "_S)", "tiled image (SW_" kind "_D)", \
@@ -29,6 +74,7 @@ constexpr std::string_view kUnknownMode[32] = {
     RIGEL_MODES_WITH("64KB", "T"), RIGEL_MODES_WITH("4KB", "X"),
     RIGEL_MODES_WITH("64KB", "X"), RIGEL_MODES_WITH("VAR", "X"),
 };
+constexpr std::string_view kUnknown256KbMode[4] = {RIGEL_MODES_WITH("256KB", "X")};
 #undef RIGEL_MODES
 #undef RIGEL_MODES_WITH
 
@@ -39,7 +85,10 @@ class BlockBuilder {
   explicit BlockBuilder(const Surface& surface) : surface_(surface) {}
 
   LayoutOr build() {
-    const std::string_view unknown = kUnknownMode[surface_.swizzle_mode & 31];
+    if (is_gfx12() && surface_.swizzle_mode - 1u >= std::size(kModesOfGfx12))
+      return tl::unexpected(std::string_view("tiled image: reserved SW_MODE"));
+    const unsigned mode = this->mode() & 31;
+    const std::string_view unknown = has_256kb_blocks() ? kUnknown256KbMode[mode & 3] : kUnknownMode[mode];
     const auto order = find_order();
     if (!order) return tl::unexpected(unknown);
     if (bits_of(surface_.tiling->gb_addr_config, 3, 3) != 0) return tl::unexpected(kOtherInterleave);
@@ -47,21 +96,23 @@ class BlockBuilder {
       return tl::unexpected(std::string_view("tiled image: mip levels in 256-byte tiles"));
     read_config();
     TiledLayout layout;
-    layout.block_bits_ = kBlockBits[kind()];
+    layout.block_bits_ = static_cast<uint8_t>(block_bits());
     const Chain chain = fill_equation(layout, *order);
+    if (has_render_order() && !fill_render_pattern(layout))
+      return tl::unexpected(std::string_view("tiled image: order R or Z with these pipes and packers"));
     layout.base_ = surface_.base;
-    if (has_xor()) {
+    if (has_base_flips()) {
       layout.base_flips_ = static_cast<uint32_t>(surface_.base) & ((1u << layout.block_bits_) - 1);
       layout.base_ -= layout.base_flips_;
     }
     layout.slices_ = blocks(surface_.planes, layout.z_.block_bits);
     if (surface_.levels == 1) {
-      const uint32_t pitch = is_gfx10() ? surface_.width : std::max(surface_.pitch, surface_.width);
+      const uint32_t pitch = is_rdna() ? surface_.width : std::max(surface_.pitch, surface_.width);
       layout.levels_[0].row_blocks = blocks(pitch, layout.x_.block_bits);
       layout.slice_bytes_ =
           uint64_t{layout.levels_[0].row_blocks} * blocks(surface_.height, layout.y_.block_bits)
           << layout.block_bits_;
-    } else if (is_gfx10()) {
+    } else if (is_rdna()) {
       stack_levels(layout, chain);
     } else if (!pack_levels(layout)) {
       return tl::unexpected(std::string_view("tiled image: mip levels exceed their tail"));
@@ -74,45 +125,72 @@ class BlockBuilder {
   enum Kind : uint8_t { k256B, k4KB, k64KB, kVar, k64KB_T, k4KB_X, k64KB_X, kVar_X };
   enum OrderName : uint8_t { kOrderZ, kOrderS, kOrderD, kOrderR };
   static constexpr uint8_t kBlockBits[] = {8, 12, 16, 0, 16, 12, 16, 0};
+  static constexpr unsigned k256KbBits = 18;
+  /// Modes of gfx12, whose blocks are not distributed over pipes, as modes of the same order on gfx11:
+  /// 256B_2D, 4KB_2D, 64KB_2D, 256KB_2D, 4KB_3D, 64KB_3D, 256KB_3D.
+  static constexpr uint8_t kModesOfGfx12[] = {2, 6, 10, 30, 5, 9, 29};
 
-  Kind kind() const { return static_cast<Kind>(surface_.swizzle_mode >> 2 & 7); }
-  OrderName order() const { return static_cast<OrderName>(surface_.swizzle_mode & 3); }
-  bool is_gfx10() const { return surface_.generation != Generation::kGfx9; }
-  bool has_xor() const { return kind() >= k64KB_T; }
+  uint8_t mode() const {
+    return is_gfx12() ? kModesOfGfx12[surface_.swizzle_mode - 1] : surface_.swizzle_mode;
+  }
+  Kind kind() const { return static_cast<Kind>(mode() >> 2 & 7); }
+  OrderName order() const { return static_cast<OrderName>(mode() & 3); }
+  unsigned block_bits() const { return has_256kb_blocks() ? k256KbBits : kBlockBits[kind()]; }
+  bool is_rdna() const { return images::is_rdna(surface_.generation); }
+  bool is_gfx11() const { return surface_.generation == Generation::kGfx11; }
+  bool is_gfx12() const { return surface_.generation == Generation::kGfx12; }
+  bool has_256kb_blocks() const { return (is_gfx11() || is_gfx12()) && kind() == kVar_X; }
+  bool has_xor() const { return !is_gfx12() && kind() >= k64KB_T; }
+  /// Low bits of the base invert bits of the offset.
+  bool has_base_flips() const { return has_xor() || (is_gfx12() && kind() != k256B); }
 
   /// Volumes have thick tiles in standard order and, on gfx9, in depth order.
-  bool is_thick() const { return surface_.volume && (order() == kOrderS || order() == kOrderZ); }
+  bool is_thick() const {
+    return surface_.volume && (order() == kOrderS || (order() == kOrderZ && !is_rdna()));
+  }
+  bool has_render_order() const { return is_gfx11() && (order() == kOrderR || order() == kOrderZ); }
+
+  bool is_known() const {
+    if (block_bits() == 0) return false;
+    if (is_gfx12()) return order() == kOrderS ? surface_.volume : !surface_.volume || kind() != k256B;
+    if (is_gfx11()) {
+      if (has_render_order()) return kind() == k64KB_X || kind() == kVar_X;
+      return order() == (surface_.volume ? kOrderS : kOrderD) && (kind() != k256B || !surface_.volume);
+    }
+    if (order() == kOrderR || (kind() == k256B && (surface_.volume || order() == kOrderZ))) return false;
+    return !is_rdna() || !(order() == kOrderZ || (order() == kOrderD && surface_.volume));
+  }
 
   std::optional<std::string_view> find_order() const {
-    const bool no_block = kBlockBits[kind()] == 0 || order() == kOrderR;
-    if (no_block || (kind() == k256B && (surface_.volume || order() == kOrderZ))) return std::nullopt;
-    if (is_gfx10() && (order() == kOrderZ || (order() == kOrderD && surface_.volume))) return std::nullopt;
+    if (!is_known()) return std::nullopt;
     const unsigned element = log2_of(surface_.element_bytes);
-    if (!is_thick() && order() == kOrderZ && element == 4) return std::nullopt;
+    if (!is_rdna() && !is_thick() && order() == kOrderZ && element == 4) return std::nullopt;
     return (*find_table())[element];
   }
 
   const Order* find_table() const {
+    if (is_gfx11() || is_gfx12()) return is_thick() ? &kThickStandard11 : &kDisplay11;
     if (is_thick()) {
-      if (is_gfx10()) return &kThickStandard10;
+      if (is_rdna()) return &kThickStandard10;
       return order() == kOrderS ? &kThickStandard9 : &kThickDepth9;
     }
     if (order() == kOrderZ) return &kDepth9;
     // Thin volumes of gfx9 have the standard order in each mode.
     if (order() == kOrderS || surface_.volume) return &kStandard;
-    if (!is_gfx10()) return &kDisplay9;
+    if (!is_rdna()) return &kDisplay9;
     return surface_.generation == Generation::kGfx10_1 ? &kDisplay10 : &kDisplay103;
   }
 
   void read_config() {
+    if (is_gfx12()) return;
     const uint32_t config = surface_.tiling->gb_addr_config;
-    const unsigned room = kBlockBits[kind()] - kInterleave;
+    const unsigned room = block_bits() - kInterleave;
     pipe_bits_ = bits_of(config, 0, 3);
-    if (is_gfx10()) {
+    if (is_rdna()) {
       pipe_bits_ = std::min(pipe_bits_, room);
       slice_bits_ = pipe_bits_;
-      // gfx10.3 distributes slices over as many pipes as packers.
-      if (surface_.generation == Generation::kGfx10_3)
+      // gfx10.3 and gfx11 distribute slices over as many pipes as packers.
+      if (surface_.generation != Generation::kGfx10_1)
         slice_bits_ = std::min(slice_bits_, std::max(bits_of(config, 8, 3), 1u));
     } else {
       pipe_bits_ = std::min(pipe_bits_ + bits_of(config, 19, 2), room);
@@ -136,9 +214,10 @@ class BlockBuilder {
     const auto flip = [&](unsigned position, unsigned from) {
       if (const auto bit = chain[from]) axes[bit->axis]->invert(bit->index, 1u << position);
     };
-    for (unsigned position = 0; position < end; ++position) flip(position, position);
+    const unsigned plain_end = has_render_order() ? kInterleave : end;
+    for (unsigned position = 0; position < plain_end; ++position) flip(position, position);
     for (const AxisName axis : {kX, kY, kZ}) axes[axis]->block_bits = chain.count(axis, end);
-    if (!has_xor()) return chain;
+    if (!has_xor() || has_render_order()) return chain;
     fold(flip, kInterleave, pipe_bits_, dimensions, end);
     fold(flip, kInterleave + pipe_bits_, bank_bits_, dimensions, end);
     if (is_thick() || is_texture()) return chain;
@@ -148,6 +227,34 @@ class BlockBuilder {
     for (unsigned bit = 0; bit < bank_bits_; ++bit)
       layout.z_.invert(pipe_bits_ + bit, 1u << (kInterleave + pipe_bits_ + bank_bits_ - 1 - bit));
     return chain;
+  }
+
+  /// Adds the equation's part past the pipe interleave.
+  bool fill_render_pattern(TiledLayout& layout) const {
+    const uint32_t config = surface_.tiling->gb_addr_config;
+    const auto* const pattern =
+        std::ranges::find(kRenderPatterns, bits_of(config, 0, 3), &RenderPattern::pipes);
+    if (pattern == std::end(kRenderPatterns) || bits_of(config, 8, 3) != pattern->pipes) return false;
+    const Order& words = has_256kb_blocks() ? pattern->of_256kb : pattern->of_64kb;
+    TiledLayout::Axis* const axes[] = {&layout.x_, &layout.y_, &layout.z_};
+    unsigned position = kInterleave;
+    TiledLayout::Axis* axis = nullptr;
+    unsigned number = 0;
+    const auto invert = [&] {
+      if (axis != nullptr) axis->invert(number, 1u << position);
+      number = 0;
+    };
+    for (const char letter : words[log2_of(surface_.element_bytes)]) {
+      if (letter >= '0' && letter <= '9') {
+        number = number * 10 + static_cast<unsigned>(letter - '0');
+        continue;
+      }
+      invert();
+      axis = letter == ' ' ? nullptr : axes[letter - 'x'];
+      position += letter == ' ' ? 1 : 0;
+    }
+    invert();
+    return true;
   }
 
   /// Bits above the pipes and banks invert them, in reverse order.
@@ -161,7 +268,7 @@ class BlockBuilder {
   }
 
   /// The mip layout of gfx9's 256-byte blocks is not known.
-  bool has_levels() const { return is_gfx10() || kind() != k256B; }
+  bool has_levels() const { return is_rdna() || kind() != k256B; }
 
   /// Returns the maximum extents of a level in the tail: those of a block with one dimension halved.
   struct Extent {
@@ -210,8 +317,10 @@ class BlockBuilder {
         y |= bits_of(number, 2 * bit, 1) << bit;
         x |= bits_of(number, 2 * bit + 1, 1) << bit;
       }
-      layout.levels_[level].flips = layout.x_.flips_of(x << chain.count(kX, kInterleave)) ^
-                                    layout.y_.flips_of(y << chain.count(kY, kInterleave));
+      // Thick units of gfx12 have 4 KiB.
+      const unsigned unit = is_gfx12() && is_thick() ? 12 : kInterleave;
+      layout.levels_[level].flips =
+          layout.x_.flips_of(x << chain.count(kX, unit)) ^ layout.y_.flips_of(y << chain.count(kY, unit));
     }
   }
 

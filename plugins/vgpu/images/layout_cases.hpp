@@ -35,10 +35,9 @@ struct LayoutCase {
 };
 
 inline std::vector<LayoutCase> read_layout_cases() {
-  static const std::map<std::string, Generation> kGenerations = {{"gfx8", Generation::kGfx8},
-                                                                 {"gfx9", Generation::kGfx9},
-                                                                 {"gfx10.1", Generation::kGfx10_1},
-                                                                 {"gfx10.3", Generation::kGfx10_3}};
+  static const std::map<std::string, Generation> kGenerations = {
+      {"gfx8", Generation::kGfx8},       {"gfx9", Generation::kGfx9},   {"gfx10.1", Generation::kGfx10_1},
+      {"gfx10.3", Generation::kGfx10_3}, {"gfx11", Generation::kGfx11}, {"gfx12", Generation::kGfx12}};
   const auto number = [](const std::string& text) {
     return static_cast<uint32_t>(std::stoul(text, nullptr, 0));
   };

@@ -30,9 +30,20 @@ TexelPlace last_of(const Surface& surface) {
   return {0, surface.width - 1, surface.height - 1, surface.planes - 1, 0};
 }
 
+// Resources of arrays and volumes have no pitch.
+void expect_rows(const LayoutCase& expected, Surface surface) {
+  surface.pitch = 0;
+  EXPECT_EQ(texel_address(surface, last_of(surface)) - surface.base, expected.last_texel) << expected.name;
+  OffsetHash hash;
+  PlaceSequence places(surface);
+  for (int count = 0; count < kPlacesPerCase; ++count)
+    hash.add(texel_address(surface, places.next()) - surface.base);
+  EXPECT_EQ(hash.value(), expected.hash) << expected.name;
+}
+
 TEST(TiledLayout, AddressesMatchAddrlib) {
   const auto cases = read_layout_cases();
-  ASSERT_GT(cases.size(), 600u);
+  ASSERT_GT(cases.size(), 1000u);
   for (const LayoutCase& expected : cases) {
     TilingConfig tiling;
     if (expected.board.empty()) {
@@ -43,6 +54,10 @@ TEST(TiledLayout, AddressesMatchAddrlib) {
     Surface surface = expected.surface;
     surface.tiling = &tiling;
     surface.base = uint64_t{1} << 32;
+    if (has_rows(surface)) {
+      expect_rows(expected, surface);
+      continue;
+    }
     const auto layout = TiledLayout::of(surface);
     ASSERT_TRUE(layout.has_value()) << expected.name << ": " << layout.error();
     EXPECT_EQ(layout->bytes(), expected.bytes) << expected.name;
@@ -69,22 +84,21 @@ Surface surface_of(const std::array<uint32_t, 8>& words, Generation generation) 
   Surface surface;
   surface.generation = generation;
   surface.base = uint64_t{words[0]} << 8 | uint64_t{field(1, 0, 8)} << 40;
-  const bool is_gfx10 = generation == Generation::kGfx10_1 || generation == Generation::kGfx10_3;
-  surface.width = 1 + (is_gfx10 ? field(2, 0, 12) << 2 | field(1, 30, 2) : field(2, 0, 14));
+  surface.width = 1 + (is_rdna(generation) ? field(2, 0, 12) << 2 | field(1, 30, 2) : field(2, 0, 14));
   surface.height = 1 + field(2, 14, 14);
   constexpr uint32_t k3D = 10, k1DArray = 12, k2DArray = 13;
   const uint32_t type = field(3, 28, 4);
   surface.volume = type == k3D;
-  // For other image types, gfx10.3 has the pitch in this field.
+  // For other image types, gfx10.3 and gfx11 have the pitch in this field.
   if (type == k3D || type == k1DArray || type == k2DArray) surface.planes = 1 + field(4, 0, 13);
-  if (!is_gfx10) surface.pitch = 1 + field(4, 13, generation == Generation::kGfx9 ? 16 : 14);
+  if (!is_rdna(generation)) surface.pitch = 1 + field(4, 13, generation == Generation::kGfx9 ? 16 : 14);
   surface.swizzle_mode = static_cast<uint8_t>(field(3, 20, 5));
   return surface;
 }
 
 TEST(TiledLayout, SizesMatchStockRocr) {
   const auto rows = read_table("rocr_images.tsv");
-  ASSERT_EQ(rows.size(), 60u);
+  ASSERT_EQ(rows.size(), 70u);
   unsigned tiled = 0;
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), 11u);
@@ -94,10 +108,7 @@ TEST(TiledLayout, SizesMatchStockRocr) {
     const TilingConfig tiling = tiling_of_board(row[0]);
     const auto board = find_board(row[0]);
     ASSERT_TRUE(board.has_value());
-    Surface surface = surface_of(words, board->gfx_major() == 8   ? Generation::kGfx8
-                                        : board->gfx_major() == 9 ? Generation::kGfx9
-                                        : board->gfx_minor() < 3  ? Generation::kGfx10_1
-                                                                  : Generation::kGfx10_3);
+    Surface surface = surface_of(words, isa::traits_of(board->target()).image);
     surface.tiling = &tiling;
     if (surface.swizzle_mode == 0) continue;  // rows
     const auto layout = TiledLayout::of(surface);
@@ -105,7 +116,7 @@ TEST(TiledLayout, SizesMatchStockRocr) {
     EXPECT_EQ(layout->bytes(), std::stoull(row[2])) << row[0] << " " << row[1];
     ++tiled;
   }
-  EXPECT_EQ(tiled, 52u);
+  EXPECT_EQ(tiled, 60u);
 }
 
 Surface small_surface(Generation generation, const TilingConfig& tiling, uint8_t mode) {
@@ -122,14 +133,13 @@ Surface small_surface(Generation generation, const TilingConfig& tiling, uint8_t
 
 TEST(TiledLayout, TexelsDoNotOverlap) {
   const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10"),
-                     navi2 = tiling_of_board("navi21"), fiji = tiling_of_board("fiji");
+                     navi2 = tiling_of_board("navi21"), navi3 = tiling_of_board("navi31"),
+                     navi4 = tiling_of_board("navi48"), fiji = tiling_of_board("fiji");
   const struct {
     Generation generation;
     const TilingConfig& tiling;
-  } chips[] = {{Generation::kGfx8, fiji},
-               {Generation::kGfx9, vega},
-               {Generation::kGfx10_1, navi},
-               {Generation::kGfx10_3, navi2}};
+  } chips[] = {{Generation::kGfx8, fiji},     {Generation::kGfx9, vega},   {Generation::kGfx10_1, navi},
+               {Generation::kGfx10_3, navi2}, {Generation::kGfx11, navi3}, {Generation::kGfx12, navi4}};
   unsigned layouts = 0;
   for (const auto& chip : chips) {
     for (uint8_t mode = 0; mode < 32; ++mode) {
@@ -162,13 +172,21 @@ TEST(TiledLayout, TexelsDoNotOverlap) {
 }
 
 TEST(TiledLayout, LevelsDoNotOverlap) {
-  const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10");
-  constexpr uint8_t k4KB_S_X = 21, k64KB_S = 9;
-  for (const bool is_gfx9 : {true, false}) {
-    for (const uint8_t mode : {k4KB_S_X, k64KB_S}) {
+  const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10"),
+                     navi3 = tiling_of_board("navi31"), navi4 = tiling_of_board("navi48");
+  constexpr uint8_t k4KB_S_X = 21, k64KB_S = 9, k64KB_R_X = 27, k256KB_R_X = 31, k4KB_2D = 2, k256KB_2D = 4;
+  const struct {
+    Generation generation;
+    const TilingConfig& tiling;
+    uint8_t modes[2];
+  } chips[] = {{Generation::kGfx9, vega, {k4KB_S_X, k64KB_S}},
+               {Generation::kGfx10_1, navi, {k4KB_S_X, k64KB_S}},
+               {Generation::kGfx11, navi3, {k64KB_R_X, k256KB_R_X}},
+               {Generation::kGfx12, navi4, {k4KB_2D, k256KB_2D}}};
+  for (const auto& chip : chips) {
+    for (const uint8_t mode : chip.modes) {
       for (const bool volume : {false, true}) {
-        Surface surface = is_gfx9 ? small_surface(Generation::kGfx9, vega, mode)
-                                  : small_surface(Generation::kGfx10_1, navi, mode);
+        Surface surface = small_surface(chip.generation, chip.tiling, mode);
         surface.volume = volume;
         surface.levels = 8;
         const auto layout = TiledLayout::of(surface);
@@ -222,6 +240,17 @@ TEST(TiledLayout, UnsupportedLayoutsAreNamed) {
   surface.swizzle_mode = 22;
   surface.volume = true;
   EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_4KB_D_X)");
+  const TilingConfig navi3 = tiling_of_board("navi31"), four_pipes{0x343};
+  Surface of_gfx11 = small_surface(Generation::kGfx11, navi3, 29);
+  EXPECT_EQ(TiledLayout::of(of_gfx11).error(), "tiled image (SW_256KB_S_X)");
+  of_gfx11.swizzle_mode = 31;
+  of_gfx11.tiling = &four_pipes;
+  EXPECT_EQ(TiledLayout::of(of_gfx11).error(), "tiled image: order R or Z with these pipes and packers");
+  const TilingConfig navi4 = tiling_of_board("navi48");
+  constexpr uint8_t k4KB_3D = 5, kReserved = 8;
+  EXPECT_EQ(TiledLayout::of(small_surface(Generation::kGfx12, navi4, kReserved)).error(),
+            "tiled image: reserved SW_MODE");
+  EXPECT_FALSE(TiledLayout::of(small_surface(Generation::kGfx12, navi4, k4KB_3D))) << "not a volume";
   surface.volume = false;
   surface.element_bytes = 12;
   EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image: texel size is not a power of two");

@@ -10,6 +10,7 @@ constexpr uint32_t bits(uint32_t word, unsigned first, unsigned width) {
 }
 
 constexpr uint32_t kCompressed = 1u << 21;  // COMPRESSION_EN of word 6
+constexpr uint32_t kMostLevels = 16;
 
 // BC_SWIZZLE: the border component at each position in memory order.
 constexpr uint8_t kBorderOrders[8][4] = {
@@ -27,11 +28,17 @@ struct Fields {
   TexelFormat format;
   uint32_t format_number = 0;
   uint32_t width = 0, planes = 0, pitch = 0, last_layer = 0, first_layer = 0, levels = 0;
-  uint32_t border_swizzle = 0;
+  uint32_t border_swizzle = 0, min_lod = 0;
+  uint32_t height = 0, first_level = 0, last_level = 0;
+  uint32_t pitch_of_plane = 0;  // Of images of one plane; 0: not in the resource, or in `pitch`.
 };
 
 Fields fields_of(std::span<const uint32_t, 8> w, Generation generation) {
   Fields f;
+  f.min_lod = bits(w[1], 8, 12);
+  f.height = bits(w[2], 14, 14) + 1;
+  f.first_level = bits(w[3], 12, 4);
+  f.last_level = bits(w[3], 16, 4);
   if (generation == Generation::kGfx8 || generation == Generation::kGfx9) {
     const bool is_gfx8 = generation == Generation::kGfx8;
     f.format = {static_cast<uint8_t>(bits(w[1], 20, 6)), Number{static_cast<uint8_t>(bits(w[1], 26, 4))}};
@@ -45,13 +52,33 @@ Fields fields_of(std::span<const uint32_t, 8> w, Generation generation) {
     f.border_swizzle = is_gfx8 ? 0 : bits(w[4], 29, 3);
     return f;
   }
-  f.format_number = bits(w[1], 20, 9);
-  f.format = unified_format(f.format_number);
+  if (generation == Generation::kGfx12) {
+    f.format_number = bits(w[1], 17, 8);
+    f.format = compact_format(f.format_number);
+    f.width = (bits(w[1], 30, 2) | bits(w[2], 0, 14) << 2) + 1;
+    f.height = bits(w[2], 14, 16) + 1;
+    f.planes = bits(w[4], 0, 14) + 1;
+    f.last_layer = bits(w[4], 0, 14);
+    f.first_layer = bits(w[4], 16, 14);
+    f.levels = bits(w[1], 12, 5) + 1;
+    f.first_level = bits(w[1], 25, 5);
+    f.last_level = bits(w[3], 15, 5);
+    f.pitch_of_plane = bits(w[4], 0, 16) + 1;
+    f.min_lod = bits(w[5], 26, 6) | bits(w[6], 0, 7) << 6;
+    f.border_swizzle = bits(w[3], 25, 3);
+    return f;
+  }
+  const bool is_gfx11 = generation == Generation::kGfx11;
+  // From gfx10.3 on, the field of the layers is the pitch of images of one plane.
+  if (generation != Generation::kGfx10_1) f.pitch_of_plane = bits(w[4], 0, 14) + 1;
+  f.format_number = bits(w[1], 20, is_gfx11 ? 8 : 9);
+  f.format = is_gfx11 ? compact_format(f.format_number) : unified_format(f.format_number);
   f.width = (bits(w[1], 30, 2) | bits(w[2], 0, 12) << 2) + 1;
   f.planes = bits(w[4], 0, 13) + 1;
   f.last_layer = bits(w[4], 0, 13);
   f.first_layer = bits(w[4], 16, 13);
-  f.levels = bits(w[5], 4, 4) + 1;
+  f.levels = (is_gfx11 ? bits(w[1], 16, 4) : bits(w[5], 4, 4)) + 1;
+  if (is_gfx11) f.min_lod = bits(w[5], 27, 5) | bits(w[6], 0, 7) << 5;
   f.border_swizzle = bits(w[3], 25, 3);
   return f;
 }
@@ -80,9 +107,10 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   if (bytes_of(f.format) == 0 || !is_number)
     return "image format is not supported: block compression, shared exponents or reserved";
   for (unsigned i = 0; i < 4; ++i) resource.select[i] = static_cast<uint8_t>(bits(words[3], 3 * i, 3));
-  resource.min_lod = bits(words[1], 8, 12);
-  resource.first_level = static_cast<uint8_t>(bits(words[3], 12, 4));
-  resource.last_level = std::max(static_cast<uint8_t>(bits(words[3], 16, 4)), resource.first_level);
+  resource.min_lod = f.min_lod;
+  if (f.first_level >= kMostLevels || f.last_level >= kMostLevels) return "image with reserved mip levels";
+  resource.first_level = static_cast<uint8_t>(f.first_level);
+  resource.last_level = std::max(static_cast<uint8_t>(f.last_level), resource.first_level);
   std::copy_n(kBorderOrders[f.border_swizzle], 4, resource.border_order);
   resource.border_in_result_order = generation == Generation::kGfx8;
 
@@ -91,10 +119,11 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   surface.base = uint64_t{words[0]} << 8 | uint64_t{bits(words[1], 0, 8)} << 40;
   surface.element_bytes = bytes_of(f.format);
   surface.width = f.width;
-  surface.height = resource.has_height() ? bits(words[2], 14, 14) + 1 : 1;
+  surface.height = resource.has_height() ? f.height : 1;
   surface.volume = resource.is_volume();
   surface.pitch = f.pitch;
-  surface.levels = static_cast<uint8_t>(std::max<uint32_t>(f.levels, resource.last_level + 1u));
+  surface.levels =
+      static_cast<uint8_t>(std::clamp<uint32_t>(f.levels, resource.last_level + 1u, kMostLevels));
   surface.swizzle_mode = static_cast<uint8_t>(bits(words[3], 20, 5));
   surface.pow2_pad = generation == Generation::kGfx8 && bits(words[3], 25, 1) != 0;
   surface.tiling = tiling;
@@ -105,10 +134,10 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
     resource.last_layer = std::max(f.last_layer, f.first_layer);
     surface.planes = std::max(resource.last_layer + 1, generation == Generation::kGfx8 ? f.planes : 1);
   } else {
-    resource.first_layer = resource.last_layer = generation == Generation::kGfx10_3 ? 0 : f.first_layer;
+    const bool has_pitch = f.pitch_of_plane != 0;
+    resource.first_layer = resource.last_layer = has_pitch ? 0 : f.first_layer;
     surface.planes = resource.first_layer + 1;
-    // From gfx10.3 on, this field is the pitch of images of one plane.
-    if (generation == Generation::kGfx10_3) surface.pitch = bits(words[4], 0, 14) + 1;
+    if (has_pitch) surface.pitch = f.pitch_of_plane;
   }
   if (has_rows(surface)) return unknown_layout(surface);
   const auto layout = TiledLayout::of(surface);
@@ -124,15 +153,15 @@ std::string_view decode_sampler(std::span<const uint32_t, 4> words, Generation g
   sampler.truncates = bits(words[0], 27, 1) != 0;
   const uint32_t reduction = bits(words[0], 29, 2);
   sampler.reduction = reduction == 1 ? Reduction::kMin : reduction == 2 ? Reduction::kMax : Reduction::kBlend;
-  sampler.min_lod = bits(words[1], 0, 12);
-  sampler.max_lod = bits(words[1], 12, 12);
+  const unsigned lod_bits = generation == Generation::kGfx12 ? 13 : 12;
+  sampler.min_lod = bits(words[1], 0, lod_bits);
+  sampler.max_lod = bits(words[1], lod_bits, lod_bits);
   sampler.lod_bias = static_cast<int32_t>(words[2] << 18) >> 18;
   sampler.linear_mag = bits(words[2], 20, 1) != 0;
   sampler.linear_min = bits(words[2], 22, 1) != 0;
   if (bits(words[2], 21, 1) != 0 || bits(words[2], 23, 1) != 0)  // *_ANISO_*
     sampler.max_probes = static_cast<uint8_t>(1u << std::min(bits(words[0], 9, 3), 4u));
-  const bool is_gfx10 = generation == Generation::kGfx10_1 || generation == Generation::kGfx10_3;
-  sampler.aniso_override = bits(words[2], is_gfx10 ? 29 : 31, 1) != 0;
+  sampler.aniso_override = bits(words[2], is_rdna(generation) ? 29 : 31, 1) != 0;
   sampler.seamless = bits(words[0], 28, 1) == 0;
   sampler.z_filter = static_cast<uint8_t>(bits(words[2], 24, 2));
   sampler.mip_filter = static_cast<uint8_t>(bits(words[2], 26, 2));

@@ -1,8 +1,8 @@
 // Decoded image resource and sampler words (T# and S# of the ISA manuals).
 //
 // Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2), chapters "Image resource" and "Sampler resource";
-// Mesa's register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); the words that ROCr and
-// backends/gfx*/image.cpp write for images.
+// Mesa's register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); ROCr's resource_gfx11.h and
+// resource_gfx12.h; the words that ROCr and backends/gfx*/image.cpp write for images.
 //
 // Threads: any; pure functions.
 #pragma once

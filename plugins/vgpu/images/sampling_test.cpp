@@ -188,7 +188,8 @@ TEST(Sampler, AnisoOverrideBitDependsOnGeneration) {
   for (const auto& [generation, bit] : {std::pair{Generation::kGfx8, 31},
                                         {Generation::kGfx9, 31},
                                         {Generation::kGfx10_1, 29},
-                                        {Generation::kGfx10_3, 29}}) {
+                                        {Generation::kGfx10_3, 29},
+                                        {Generation::kGfx11, 29}}) {
     const uint32_t words[4] = {0, 0, 1u << bit, 0};
     const uint32_t others[4] = {0, 0, ~(1u << bit), 0};
     Sampler sampler;

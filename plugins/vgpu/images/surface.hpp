@@ -15,6 +15,12 @@ namespace rigel::vgpu::images {
 /// Generation of the texture unit, which determines resource words and layouts.
 using Generation = isa::ImageGeneration;
 
+/// Whether resources and layouts are those of RDNA: gfx10, gfx11 and gfx12.
+constexpr bool is_rdna(Generation generation) {
+  return generation == Generation::kGfx10_1 || generation == Generation::kGfx10_3 ||
+         generation == Generation::kGfx11 || generation == Generation::kGfx12;
+}
+
 /// Properties of the chip that layouts depend on: registers of a board, which GET_TILE_CONFIG of amdkfd
 /// returns.
 struct TilingConfig {

@@ -229,14 +229,17 @@ uint32_t bits_of_component(uint32_t value, unsigned width, Number number) {
 
 }  // namespace
 
-TexelFormat compact_format(uint32_t format) {
-  return format_of(kCompactGroups, format);
-}
-
 TexelFormat unified_format(uint32_t format) {
   if (format < kFirstOfImages) return format_of(kGroups, format);
   const uint32_t of_images = format - kFirstOfImages;
   return of_images < std::size(kFormatsOfImages) ? kFormatsOfImages[of_images] : TexelFormat{};
+}
+
+TexelFormat compact_format(uint32_t format) {
+  constexpr uint32_t kFirstCompact = 64, k6e4 = 3;  // gfx11 lacks 6E4.
+  if (format < kFirstCompact) return format_of(kCompactGroups, format);
+  const uint32_t of_images = format - kFirstCompact;
+  return unified_format(kFirstOfImages + of_images + (of_images >= k6e4 ? 1 : 0));
 }
 
 unsigned bytes_of(TexelFormat format) {

@@ -36,7 +36,7 @@ struct TexelFormat {
 
 /// Converts FORMAT of gfx10. Buffers have the first 127, images all. Unknown formats become DATA_FORMAT 0.
 TexelFormat unified_format(uint32_t format);
-/// The same for FORMAT of gfx11's buffers, which has six bits.
+/// The same for gfx11, whose buffers have the first 63.
 TexelFormat compact_format(uint32_t format);
 
 /// Returns the size of an element, or 0 for an invalid or unsupported format (block compression, shared
