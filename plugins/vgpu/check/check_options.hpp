@@ -46,8 +46,8 @@ struct Options {
     return has(Tool::kMemory) || has(Tool::kRaces) || has(Tool::kSync) || has(Tool::kInit);
   }
 
-  /// Whether a tool observes each access, not only those out of bounds.
-  bool observes_accesses() const { return has(Tool::kRaces) || has(Tool::kInit); }
+  /// Whether a tool observes each access, not only those out of bounds or of undefined memory.
+  bool observes_accesses() const { return has(Tool::kRaces); }
 
   /// Reads the variables of settings(). Ignores the environment in a process with elevated privileges. An
   /// invalid value selects the default; kfd/variables.cpp reports it.

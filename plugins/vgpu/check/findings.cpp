@@ -1,7 +1,6 @@
 #include "plugins/vgpu/check/findings.hpp"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -9,17 +8,15 @@
 
 #include <fmt/core.h>
 
+#include "api/support/process_end.hpp"
+
 namespace rigel::vgpu::check {
 namespace {
 
-// Called by exit(). The program's own status stays if it reports a failure.
-void end_process(int status, void*) {
+int end_process() {
   Findings& findings = Findings::of_process();
   findings.end();
-  const int own_status = findings.options().exit_status;
-  if (findings.errors() == 0 || own_status == 0 || status != 0) return;
-  std::fflush(nullptr);
-  _exit(own_status);
+  return findings.errors() == 0 ? 0 : findings.options().exit_status;
 }
 
 std::string times(uint64_t kinds, uint64_t count) {
@@ -35,7 +32,7 @@ Findings& Findings::of_process() {
   static Findings* const findings = [] {
     auto* const created = new Findings(Options::from_environment());
     if (created->options().tools != 0) {
-      on_exit(end_process, nullptr);
+      add_end_function(end_process);
       pthread_atfork(nullptr, nullptr, [] { of_process().forget(); });
     }
     return created;

@@ -27,6 +27,8 @@ constexpr ProblemEntry kProblems[] = {
      "Two waves of a work-group access the same bytes of memory, and nothing orders the accesses."},
     {kGroupRace, Tool::kRaces, "races/work-groups",
      "Two work-groups access the same bytes of memory, and nothing orders the accesses."},
+    {kKernelRace, Tool::kRaces, "races/kernels",
+     "Two kernels access the same bytes of memory, and nothing orders the kernels."},
     {kPartialBarrier, Tool::kSync, "sync/partial-barrier",
      "Some work-items of a wave do not take part in a barrier and continue after it."},
     {kDifferentBarriers, Tool::kSync, "sync/different-barriers",

@@ -32,6 +32,7 @@ enum Problem : uint8_t {
   kLdsRace,
   kMemoryRace,
   kGroupRace,
+  kKernelRace,
   kPartialBarrier,
   kDifferentBarriers,
   kMissedBarrier,

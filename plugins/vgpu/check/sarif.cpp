@@ -196,7 +196,7 @@ class SarifOutput final : public Output {
   const std::string log_file_;
   Mutex mutex_;
   Json run_ RIGEL_GUARDED_BY(mutex_);
-  std::vector<Kind> kinds_ RIGEL_GUARDED_BY(mutex_);  // of the results
+  std::vector<Kind> kinds_ RIGEL_GUARDED_BY(mutex_);  // kinds of the results
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct Suppression {
 /// line each; empty if all are valid.
 std::string parse_suppressions(std::string_view text, std::string_view file, std::vector<Suppression>& list);
 
-/// The same for files whose paths are separated by ':'.
+/// Reads suppressions from the files at `paths`, which are separated by ':'. Returns errors in the same form.
 std::string read_suppressions(std::string_view paths, std::vector<Suppression>& list);
 
 bool matches(const Suppression& suppression, const Finding& finding);
