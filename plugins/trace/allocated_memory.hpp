@@ -1,5 +1,5 @@
 // The allocated memory over time. Rings of threads are read one after another, so a free may be read before
-// its allocation. Changes are therefore held back and reported in order of time.
+// its allocation. Changes are therefore kept until report_until(), and reported in order of time.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +38,10 @@ class AllocatedMemory {
 
 template <class Changed>
 void AllocatedMemory::report_until(uint64_t time, Changed&& changed) {
-  const auto later = std::partition(changes_.begin(), changes_.end(),
-                                    [time](const Change& change) { return change.time < time; });
-  std::sort(changes_.begin(), later, [](const Change& a, const Change& b) { return a.time < b.time; });
+  // Changes with the same time stay in their order.
+  const auto later = std::stable_partition(changes_.begin(), changes_.end(),
+                                           [time](const Change& change) { return change.time < time; });
+  std::stable_sort(changes_.begin(), later, [](const Change& a, const Change& b) { return a.time < b.time; });
   std::for_each(changes_.begin(), later, [&](const Change& change) {
     // A second allocation of an address implies a free that is not in the trace.
     if (const auto found = allocations_.find(change.address); found != allocations_.end()) {

@@ -1,4 +1,5 @@
-// The file of a trace. It is opened for appending, with an exclusive lock if it is a regular file.
+// The file of a trace, opened for appending. A regular file is locked exclusively, if its file system
+// supports locks.
 #pragma once
 
 #include <string>

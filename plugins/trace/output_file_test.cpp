@@ -20,7 +20,7 @@ namespace {
 bool file_system_has_locks = true;
 }  // namespace
 
-// Replaces the C library's function.
+// Replaces the C library's function, so that tests can simulate a file system without locks.
 extern "C" int flock(int descriptor, int operation) noexcept {
   if (file_system_has_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
   errno = ENOLCK;

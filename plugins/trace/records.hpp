@@ -24,7 +24,7 @@ enum class MarkerOperation : uint16_t { kMark, kPush, kPop, kStart, kStop };
 
 struct RecordHead {
   RecordType type;
-  uint8_t words;  // of the whole record
+  uint8_t words;  // size of the whole record
   uint16_t function;
   uint32_t count;  // number of outputs
 };

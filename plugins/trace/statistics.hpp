@@ -1,4 +1,6 @@
-// Durations by name, and the table that is printed at the end. *Threads:* one at a time.
+// Durations of calls, kernels and copies by name, and the tables that are printed at the end.
+//
+// *Threads:* one at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +11,17 @@
 
 namespace trace {
 
-/// A histogram of durations whose memory does not grow with their number. The width of a bucket is 1/32 of
-/// the power of two below it, so the error of percentiles is at most 1.6 %.
+/// A histogram of durations. Its memory does not grow with their number. Each range from a power of two to
+/// the next has 32 buckets of equal width. A percentile is the middle of a bucket, so its error is at
+/// most 1.6 %.
 class Durations {
  public:
   void add(uint64_t ns);
   uint64_t count() const { return count_; }
   uint64_t total() const { return total_; }
   uint64_t mean() const { return count_ == 0 ? 0 : total_ / count_; }
-  /// Returns the minimum duration that `share` (0 to 1) of all durations do not exceed; 0 without durations.
+  /// Returns the minimum duration that `share` (0 to 1) of all durations do not exceed, with the error above.
+  /// Returns 0 if there are no durations.
   uint64_t percentile(double share) const;
 
  private:
@@ -32,10 +36,11 @@ class Statistics {
  public:
   enum Table { kCalls, kKernels, kCopies, kTables };
 
-  /// Returns the durations of a name. The reference stays valid.
+  /// Returns the durations of a name; adds the name if it is new. The reference stays valid.
   Durations& of(Table table, std::string_view name);
 
-  /// Returns each table that has rows, by total time, with at most `rows` rows and the sum of the others.
+  /// Returns the tables that have rows, as text. Each is sorted by total time. At most `rows` names have a
+  /// row; one more row has the sum of the others.
   std::string text(size_t rows = 40) const;
 
  private:

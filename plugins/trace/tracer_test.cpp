@@ -51,7 +51,7 @@ struct FakeRuntime {
   }
 
   std::mutex mutex;
-  std::vector<std::string> lines;  // of the log
+  std::vector<std::string> lines;  // messages of the log
   CoreApiTable core{};
   HsaApiTable tables{};
   std::string config;

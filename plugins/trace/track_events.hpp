@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/trace/proto.hpp"
+#include "api/support/proto_writer.hpp"
 
 namespace trace {
 
@@ -77,11 +77,11 @@ class TrackEvents {
     std::string_view text;
   };
 
-  ProtoWriter proto_;
+  rigel::ProtoWriter proto_;
   uint32_t sequence_;
   bool first_ = true;
   Names categories_, event_names_, annotation_names_;
-  std::vector<NewName> new_names_;  // of the current packet
+  std::vector<NewName> new_names_;  // names that the current packet defines
 };
 
 }  // namespace trace

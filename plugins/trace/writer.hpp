@@ -1,15 +1,15 @@
 // Converts records to track events, and collects the statistics for the table. Reads only records, never the
 // application's memory. *Threads:* one at a time.
 //
-// Tracks: one per thread; one per queue below its agent's track, with several lanes for overlapping kernels;
-// one per pair of agents with copies; one per agent for its allocated memory; one for ranges that start and
-// stop on any thread.
+// Tracks: each thread has one. Each queue has one below its agent's track, with several lanes for overlapping
+// kernels. Each pair of agents with copies has one, and each agent has one for its allocated memory. One
+// track contains the ranges that start and stop on any thread.
 //
 // Flows: from the enqueuing of a packet, or the call of a copy, to the execution, to the end of the wait that
 // it ends. For the last step the writer stores the activities that completed a signal. An application records
-// an action that depends on an activity after that activity. So a cycle first reads the ends of all rings,
-// then processes the rings with activities up to their current ends, and then the other rings up to the ends
-// that it read first.
+// an action that depends on an activity after that activity. A cycle therefore first reads the ends of all
+// rings. Then it processes the rings with activities up to their current ends. Last, it processes the other
+// rings up to the ends that it read first.
 //
 // Allocated memory is counted in order of time. A change is held back until the end of the next cycle. By
 // then, a thread that was preempted between reading the clock and writing its record has continued.
@@ -75,7 +75,7 @@ class Writer {
   };
   struct Completion {
     uint64_t flow;
-    uint64_t time;  // of its record
+    uint64_t time;  // time of the record
   };
 
   static constexpr size_t kLongOutput = size_t{1} << 18;
@@ -123,7 +123,7 @@ class Writer {
   uint64_t last_cycle_ = 0;                          // start time of the last cycle
   std::unordered_map<uint64_t, int64_t> allocated_;  // bytes, by agent
   std::unordered_map<int32_t, std::string> statuses_;
-  std::vector<Annotation> annotations_;  // of the current event
+  std::vector<Annotation> annotations_;  // annotations of the current event
   std::deque<std::string> texts_;        // storage of texts in annotations_
   std::vector<std::pair<ThreadRing*, uint64_t>> ends_;
   uint64_t lost_ = 0;

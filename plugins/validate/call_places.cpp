@@ -13,7 +13,7 @@
 namespace validate {
 namespace {
 
-constexpr uint32_t kMaxToolFrames = 8;  // of the tool and the runtime together
+constexpr uint32_t kMaxToolFrames = 8;  // maximum number of frames of the tool and the runtime together
 
 uint64_t hash_of(const Stack& stack) {
   uint64_t hash = stack.count;

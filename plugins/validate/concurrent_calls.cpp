@@ -1,4 +1,4 @@
-// Chapter 5: calls that two threads must not make concurrently.
+// Chapter 5 of rules.inc: calls that two threads must not make concurrently.
 #include <fmt/core.h>
 
 #include "plugins/validate/validator.hpp"
@@ -12,7 +12,8 @@ Queue* single_queue(Validator& validator, uint64_t handle) {
   return queue->type == HSA_QUEUE_TYPE_SINGLE ? validator.queues.of(queue) : nullptr;
 }
 
-// If no other call is producing, stores the queue in the call for `end`.
+// Marks the calling thread as the queue's producer, and stores the queue in the call for end(). If another
+// thread is the producer, reports both threads. If this thread is, in an outer call, has no effect.
 void begin(Validator& validator, hsatool_call_t& call, Queue* queue) {
   if (queue == nullptr) return;
   uint64_t other = 0;

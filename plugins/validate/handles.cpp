@@ -1,4 +1,4 @@
-// Chapter 1: handles of the wrong kind, of destroyed objects, and handles that never existed.
+// Chapter 1 of rules.inc: handles of the wrong kind, of destroyed objects, and handles that never existed.
 #include <algorithm>
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// Chapter 4: memory freed too early, copies beyond the end of a block, and agents without access. Memory that
-// packets use is checked in packets.cpp.
+// Chapter 4 of rules.inc: memory freed too early, copies beyond the end of a block, and agents without
+// access. Memory that packets use is checked in packets.cpp.
 #include "plugins/validate/memory.hpp"
 
 #include <span>

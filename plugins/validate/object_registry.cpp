@@ -110,11 +110,12 @@ void Registry::add(Kind kind, uint64_t handle, const Event& created, uint64_t pa
   Shard& shard = shard_of(key);
   const rigel::MutexLock lock(shard.mutex);
   const auto [entry, is_new] = shard.objects.try_emplace(key);
-  Object& object = entry->second;
+  Entry& object = entry->second;
   if (!is_new && object.live) {
     ++object.references;
     return;
   }
+  if (!is_new) mark_live(shard, object);
   object = {};
   object.parent = parent;
   object.bytes = bytes;
@@ -127,12 +128,11 @@ bool Registry::remove(Kind kind, uint64_t handle, const Event& destroyed) {
   const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end() || !found->second.live) return false;
-  Object& object = found->second;
+  Entry& object = found->second;
   object.destroyed = destroyed;
   if (--object.references > 0) return true;
-  object.live = false;
+  mark_destroyed(shard, key, object, destroyed);
   shard.epoch.store(new_epoch(), std::memory_order_release);
-  shard.destroyed.push_back(key);
   forget_oldest(shard);
   return true;
 }
@@ -143,7 +143,7 @@ void Registry::restore(Kind kind, uint64_t handle) {
   const rigel::MutexLock lock(shard.mutex);
   const auto found = shard.objects.find(key);
   if (found == shard.objects.end()) return;
-  found->second.live = true;
+  if (!found->second.live) mark_live(shard, found->second);
   ++found->second.references;
 }
 
@@ -152,10 +152,8 @@ void Registry::remove_children(Kind kind, uint64_t parent, const Event& destroye
     const rigel::MutexLock lock(shard.mutex);
     for (auto& [key, object] : shard.objects) {
       if (key.kind != kind || object.parent != parent || !object.live) continue;
-      object.live = false;
       object.references = 0;
-      object.destroyed = destroyed;
-      shard.destroyed.push_back(key);
+      mark_destroyed(shard, key, object, destroyed);
     }
     shard.epoch.store(new_epoch(), std::memory_order_release);
     forget_oldest(shard);
@@ -167,16 +165,26 @@ void Registry::restore_children(Kind kind, uint64_t parent) {
     const rigel::MutexLock lock(shard.mutex);
     for (auto& [key, object] : shard.objects) {
       if (key.kind != kind || object.parent != parent || object.live) continue;
-      object.live = true;
+      mark_live(shard, object);
       object.references = 1;
     }
   }
 }
 
+void Registry::mark_destroyed(Shard& shard, const Key& key, Entry& object, const Event& destroyed) {
+  object.destroyed = destroyed;
+  object.place = shard.destroyed.insert(shard.destroyed.end(), key);
+  object.live = false;
+}
+
+void Registry::mark_live(Shard& shard, Entry& object) {
+  shard.destroyed.erase(object.place);
+  object.live = true;
+}
+
 void Registry::forget_oldest(Shard& shard) {
   while (shard.destroyed.size() > kMaxDestroyed) {
-    const auto oldest = shard.objects.find(shard.destroyed.front());
-    if (oldest != shard.objects.end() && !oldest->second.live) shard.objects.erase(oldest);
+    shard.objects.erase(shard.destroyed.front());
     shard.destroyed.pop_front();
   }
 }

@@ -1,4 +1,4 @@
-// Chapter 2: packets, and the ring buffer of a queue.
+// Chapter 2 of rules.inc: packets, and the ring buffer of a queue.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -22,7 +22,7 @@ struct Subject {
   Validator& validator;
   const Queue& queue;
   uint64_t index;
-  std::string name;  // of the packet
+  std::string name;  // name of the packet in reports
   void report(Rule rule, std::string_view text) const { validator.report(rule, name, text); }
 };
 
@@ -365,7 +365,7 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
   packet.index = index;
   packet.agent = queue.agent == nullptr ? 0 : queue.agent->handle.handle;
   const Subject subject{validator, queue, index, fmt::format("packet {} of queue {}", index, queue.id)};
-  bool completion_is_reported = true;  // by the runtime to the tool
+  bool completion_is_reported = true;  // whether the runtime reports it to the tool
   switch (bytes.type()) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
       if ((queue.queue->features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH) == 0)

@@ -26,7 +26,7 @@ struct Queue {
   std::atomic<uint64_t> producer{0};  ///< the thread inside a call that reserves or rings; 0: none
 
   rigel::Mutex mutex;
-  std::vector<hsatool::Packet> copies RIGEL_GUARDED_BY(mutex);  // of consumed packets, by slot
+  std::vector<hsatool::Packet> copies RIGEL_GUARDED_BY(mutex);  // copies of consumed packets, by slot
   uint64_t taken RIGEL_GUARDED_BY(mutex) = 0;                   // index of the first packet not yet consumed
 
   const hsatool::Packet* ring() const { return static_cast<const hsatool::Packet*>(queue->base_address); }

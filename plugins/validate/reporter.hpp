@@ -48,7 +48,7 @@ class Reporter {
   const bool abort_;
   hsa_validate_callback_t callback_ = nullptr;
   std::vector<Counted> rules_;
-  rigel::Mutex mutex_;  // of output
+  rigel::Mutex mutex_;  // held while a report is written
   std::unique_ptr<std::FILE, Close> file_ RIGEL_PT_GUARDED_BY(mutex_);
 };
 

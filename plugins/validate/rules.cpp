@@ -3,8 +3,10 @@
 namespace validate {
 namespace {
 
+// The third parameter of VALIDATE_RULE: whether the rule is enabled by default. Correct programs may break
+// advice.
 constexpr bool kUsual = true;
-constexpr bool kAdvice = false;  // disabled by default: correct programs may break the rule
+constexpr bool kAdvice = false;
 
 constexpr RuleText kRules[] = {
 #define VALIDATE_RULE(number, name, usual, sentence, source) {number, usual, sentence, source},

@@ -1,4 +1,4 @@
-// Chapter 6: objects that are left when the runtime is shut down, and deprecated functions.
+// Chapter 6 of rules.inc: objects that are left when the runtime is shut down, and deprecated functions.
 #include <map>
 #include <tuple>
 

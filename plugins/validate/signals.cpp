@@ -1,5 +1,5 @@
-// Chapter 3: waits, and signals that are destroyed while in use. Signals of packets are checked in
-// in_flight.cpp.
+// Chapter 3 of rules.inc: waits, and signals that are destroyed while in use. Signals of packets are checked
+// in in_flight.cpp.
 #include <list>
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// Cost of API calls under the tool, with one and with several threads: a call with only a handle check, and
-// the creation and destruction of a signal, with and without recorded call stacks.
+// Cost of API calls under the tool, with one and with several threads. The calls are one with only a handle
+// check, and the creation and destruction of a signal, with and without recorded call stacks.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <unistd.h>

@@ -97,6 +97,18 @@ TEST(V102IsKept, ByReusedHandle) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+// The registry remembers 512 destroyed objects of a shard.
+TEST(V103IsBroken, BySecondDestructionOfOftenReusedHandle) {
+  Program program;
+  hsa_signal_t signal{};
+  for (int i = 0; i < 600; ++i) {
+    signal = program.signal();
+    hsa_signal_destroy(signal);
+  }
+  hsa_signal_destroy(signal);
+  EXPECT_THAT(program.end(), ElementsAre(103));
+}
+
 TEST(V103IsBroken, BySecondDestruction) {
   Program program;
   const hsa_signal_t signal = program.signal();

@@ -65,13 +65,13 @@ class Validator {
   /// Marks a queue as stopped: its packets will never complete.
   void stop(Queue& queue);
 
-  /// Report a rule that a call, or the actor `who`, broke.
+  /// Reports that a call broke a rule, or that `who` did: the name of a function, packet or doorbell.
   void report(Rule rule, const hsatool_call_t& call, std::string_view text);
   void report(Rule rule, std::string_view who, std::string_view text) { reporter.report(rule, who, text); }
 
   /// Checks a handle that was passed to `who` (rules 101, 102, 104). Returns whether its object is live.
   bool check_handle(Kind kind, uint64_t handle, std::string_view who);
-  /// Describes an object with the calls that created and destroyed it: "signal 0x7f… \n  made by …".
+  /// Describes an object with the calls that created and destroyed it: "signal 0x7f… \n  created by …".
   std::string describe(Kind kind, uint64_t handle);
   std::string describe(const Event& event, std::string_view verb) const;
   Event event(const hsatool_call_t& call) { return {call.function, places.here()}; }

@@ -1,7 +1,7 @@
 // Threads that wait for signals, and a watchdog that detects waits that can never end.
 //
-// A wait is endless if the whole program is stalled for some time: every thread that ever called the API, and
-// every running handler, waits without a timeout, and no device has work that can progress.
+// A wait is endless if the whole program is stalled for some time. It is stalled if every thread that ever
+// called the API and every running handler wait without a timeout, and no device has work that can progress.
 #pragma once
 
 #include <cstdint>

@@ -119,7 +119,7 @@ void use_queue(hsa_agent_t agent, hsa_amd_memory_pool_t pool, uint64_t kernel) {
   hsa_signal_t done{};
   CHECK(hsa_signal_create(1, 0, nullptr, &done));
   for (int i = 0; i < kKernels; ++i) {
-    const bool is_last = i % 10 == 9;  // of a group with a common wait
+    const bool is_last = i % 10 == 9;  // last of a group with a common wait
     hsa_signal_store_relaxed(done, 1);
     const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
     while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) std::this_thread::yield();
