@@ -154,7 +154,7 @@ class CodeObjectParser {
   std::optional<Elf64_Phdr> relro_header_;
   std::array<std::optional<uint64_t>, kDynamicEntryCount> dynamic_;
   std::vector<uint64_t> needed_offsets_;
-  std::string_view strings_;    // for the symbols that are being read
+  std::string_view strings_;    // names of the symbols that are being read
   size_t dynamic_symbols_ = 0;  // they come first, and only they are referenced by relocations
 };
 
@@ -443,9 +443,10 @@ CodeSymbol::Kind CodeObjectParser::kind_of(const Elf64_Sym& symbol) const {
   }
 }
 
-/// Returns false for a thread-local variable, whose value is an offset, and for an indirect function
-/// (STT_GNU_IFUNC has the number of version 2's kernels), whose resolver would have to be called. Such
-/// symbols are harmless unless a relocation needs their address.
+/// Whether a symbol's value is its address. The value of a thread-local variable is an offset. The value of
+/// an indirect function is the address of its resolver, which would have to be called. (In code objects of
+/// version 2, the number STT_GNU_IFUNC means a kernel.) Such symbols are harmless unless a relocation needs
+/// their address.
 bool CodeObjectParser::has_address(const Elf64_Sym& symbol) const {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
   return type != STT_TLS && (type != STT_GNU_IFUNC || object_.identity_.version == 2);

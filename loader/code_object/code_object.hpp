@@ -8,9 +8,10 @@
 // Addresses are link-time addresses unless code_image.hpp states otherwise. Supported files are the output of
 // a linker with -shared: AMD GPU code objects of versions 2 to 6, and x86-64 and AArch64 shared objects.
 //
-// *Errors:* a file is rejected, with the reason, if it is damaged or if this loader cannot load it correctly:
-// relocations for thread-local storage or indirect functions, copy relocations, relocations of read-only host
-// code. An unsupported part that kernels may not need does not reject the file; its use fails.
+// *Errors:* a file is rejected, with the reason, if it is damaged or if this loader cannot load it correctly.
+// Not supported are relocations for thread-local storage and indirect functions, copy relocations, and
+// relocations of read-only host code. An unsupported part that kernels may not need does not reject the file;
+// its use fails.
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,8 @@ struct ElfBuilder {
   static constexpr uint64_t kConstants = 0x1000;
   static constexpr uint64_t kCode = 0x3000;
   static constexpr uint64_t kData = 0x5000;
-  static constexpr uint64_t kDataBytes = 0x800;  // in the file, before the dynamic section
-  static constexpr uint64_t kZeros = 0x7000;     // past the file from here on
+  static constexpr uint64_t kDataBytes = 0x800;  // size in the file, before the dynamic section
+  static constexpr uint64_t kZeros = 0x7000;     // from here on, segments have no bytes in the file
   static constexpr uint64_t kEnd = 0x7400;
   // Offsets in the file.
   static constexpr uint64_t kCodeOffset = 0x2000;

@@ -37,8 +37,8 @@ namespace rigel {
 struct Backend {
   Manifest manifest;
   std::string file;       // path of the manifest
-  std::string real_file;  // the same without symbolic links
-  ModuleOptions options;  // of the manifest, overridden by the configuration: for hsabe_host_config_t
+  std::string real_file;  // its path without symbolic links
+  ModuleOptions options;  // options of the manifest, overridden by those of the configuration
 };
 
 class BackendRegistry {

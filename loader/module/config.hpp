@@ -33,8 +33,8 @@ struct BackendOptions {
 };
 
 struct BackendsConfig {
-  std::vector<std::string> disable;   // patterns
-  std::vector<std::string> required;  // names
+  std::vector<std::string> disable;   // patterns of names of backends that are not used
+  std::vector<std::string> required;  // names of backends that must open a device
   std::vector<BackendOptions> options;
 
   /// Returns the options of backend `name`; empty if it has none.
@@ -65,8 +65,8 @@ struct PluginConfig {
   bool enabled = true;
   bool fail_on_error = false;                // on_error: "fail"; otherwise the plugin is skipped
   std::vector<std::string> intercept;        // patterns of function names
-  ModuleOptions config;                      // for abi rigel: interpreted by the plugin only
-  TableLayout table = TableLayout::kEither;  // for abi hsa_tools
+  ModuleOptions config;                      // options of a plugin with abi rigel, which interprets them
+  TableLayout table = TableLayout::kEither;  // table layout of a plugin with abi hsa_tools
 };
 
 struct RuntimeConfig {
@@ -76,7 +76,7 @@ struct RuntimeConfig {
   BackendsConfig backends;
   std::vector<PluginConfig> plugins;  // outermost first
 
-  /// Directory for relative paths of the file; empty without a file.
+  /// Directory at which relative paths in the file start. Empty if there is no file.
   std::string folder() const;
 };
 
@@ -88,8 +88,9 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics);
 /// exists or was requested and is unusable fails with HSA_STATUS_ERROR_INVALID_FILE, so that no configuration
 /// is applied partially. First step of hsa_init; also reports variables that an elevated process ignores.
 ///
-/// Only driver transports and tools can check their options. `with_errors` receives a file with errors as far
-/// as it was read, so that all errors are reported at once.
+/// If the file has errors, calls `with_errors` with the part that could be read. Driver transports
+/// and tools, and only these, can check their options: the caller lets them do so, and all errors are
+/// reported at once.
 Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, DiscoveryReport& report,
                                   const std::function<void(RuntimeConfig)>& with_errors = {});
 

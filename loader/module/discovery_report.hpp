@@ -2,8 +2,8 @@
 // processed, with the outcome and the reason.
 //
 // The loader adds lines for files and modules, the core for nodes and devices. rigel-info prints the report.
-// Each line is also logged when it is added, as `[backend|driver|tool] <subject>: <text>`: failures and
-// warnings at a level that is shown by default, the rest at info and debug.
+// Each line is also logged when it is added, as `[backend|driver|tool] <subject>: <text>`. Failures and
+// warnings have a level that is shown by default; the rest has the levels info and debug.
 //
 // *Threads:* any thread may add lines, which keep their order.
 #pragma once
@@ -50,7 +50,7 @@ struct ReportLine {
 class DiscoveryReport {
  public:
   /// Adds a line and logs it at `level`. By default, a failure of the configuration, the driver or a tool is
-  /// an error, because the user has named it; other failures are warnings, because the runtime continues
+  /// an error, because the user has named it. Other failures are warnings, because the runtime continues
   /// without the file or device.
   void add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text = {},
            std::optional<LogLevel> level = {});

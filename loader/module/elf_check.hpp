@@ -1,5 +1,6 @@
-// Checks a shared library before dlopen, which reports a wrong architecture unclearly, fails with SIGBUS on a
-// truncated file, and loads AddressSanitizer's runtime, which ends a process that was not started with it.
+// Checks a shared library before dlopen opens it. dlopen reports a wrong architecture unclearly, and a
+// truncated file makes it raise SIGBUS. If the library needs AddressSanitizer's runtime, dlopen loads that,
+// which ends a process that was not started with it.
 #pragma once
 
 #include <string>

@@ -53,6 +53,13 @@ const char* missing(const hsabe_image_ops_t& group) {
   return group.describe_sampler == nullptr ? "describe_sampler" : nullptr;
 }
 
+const char* missing(const hsabe_counter_ops_t& group) {
+  if (group.describe_block == nullptr) return "describe_block";
+  if (group.counts == nullptr) return "counts";
+  if (group.write_commands == nullptr) return "write_commands";
+  return group.make_packet == nullptr ? "make_packet" : nullptr;
+}
+
 template <class T>
 Explained<void> copy_group(const T* from, uint64_t least, const char* what, T& to) {
   if (from == nullptr) return {};
@@ -136,6 +143,8 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
            copy_group(own->copy, HSABE_END(hsabe_copy_ops_t, engines), "the copy group", backend.copy),
            copy_group(own->image, HSABE_END(hsabe_image_ops_t, describe_sampler), "the image group",
                       backend.image),
+           copy_group(own->counters, HSABE_END(hsabe_counter_ops_t, make_packet), "the counters group",
+                      backend.counters),
        }) {
     if (!group) return no(group.error());
   }

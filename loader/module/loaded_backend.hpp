@@ -33,6 +33,7 @@ struct LoadedBackend {
   hsabe_memory_ops_t memory{};
   hsabe_copy_ops_t copy{};
   hsabe_image_ops_t image{};
+  hsabe_counter_ops_t counters{};
   std::vector<hsabe_extension_t> extensions;
 
   bool has_queue() const { return queue.struct_size != 0; }
@@ -40,6 +41,7 @@ struct LoadedBackend {
   bool has_memory() const { return memory.struct_size != 0; }
   bool has_copy() const { return copy.struct_size != 0; }
   bool has_image() const { return image.struct_size != 0; }
+  bool has_counters() const { return counters.struct_size != 0; }
 };
 
 /// Copies and checks a table from a module's query. `path` is stored only.

@@ -34,6 +34,15 @@ const char* missing(const hsadrv_ops_t& ops) {
 
 }  // namespace
 
+Explained<hsadrv_sampling_ops_t> read_sampling_table(const hsadrv_sampling_ops_t* table) {
+  if (table == nullptr) return hsadrv_sampling_ops_t{};
+  const auto sampling = copy_sized(table, HSADRV_END(hsadrv_sampling_ops_t, stop), "the sampling table");
+  if (!sampling) return no(sampling.error());
+  if (sampling->start == nullptr || sampling->stop == nullptr)
+    return no("the sampling table has no function 'start' or 'stop'");
+  return *sampling;
+}
+
 Explained<LoadedDriver> read_driver_table(const hsadrv_driver_t* table, std::string path) {
   const auto own = copy_sized(table, HSADRV_END(hsadrv_driver_t, doorbell), "the table");
   if (!own) return no(own.error());
@@ -68,9 +77,13 @@ Explained<LoadedDriver> read_driver_table(const hsadrv_driver_t* table, std::str
     if (doorbell->attach == nullptr) return no("the doorbells' table has no function 'attach'");
     driver.doorbell = *doorbell;
   }
+  const auto sampling = read_sampling_table(own->sampling);
+  if (!sampling) return no(sampling.error());
+  driver.sampling = *sampling;
   driver.table = *own;
   driver.table.ops = nullptr;
   driver.table.doorbell = nullptr;
+  driver.table.sampling = nullptr;
   return driver;
 }
 

@@ -23,9 +23,13 @@ struct LoadedDriver {
   hsadrv_driver_t table{};
   hsadrv_ops_t ops{};  // complete
   hsadrv_doorbell_ops_t doorbell{};
+  hsadrv_sampling_ops_t sampling{};  // functions are null if not supported
 
   bool has_doorbell() const { return doorbell.struct_size != 0; }
 };
+
+/// Copies and checks the table of a module or of a preloaded library. Null is a table without functions.
+Explained<hsadrv_sampling_ops_t> read_sampling_table(const hsadrv_sampling_ops_t* table);
 
 /// Copies and checks a table from a module's query. `path` is stored only.
 Explained<LoadedDriver> read_driver_table(const hsadrv_driver_t* table, std::string path);

@@ -66,5 +66,17 @@ TEST_F(LoadedDriverTest, RejectsOtherMajorVersion) {
             "the table: invalid struct_size 16; version 1.0 has 80 bytes");
 }
 
+TEST_F(LoadedDriverTest, RejectsIncompleteSamplingTable) {
+  hsadrv_sampling_ops_t table{.struct_size = sizeof table,
+                              .start = [](void*, uint32_t, const hsadrv_sampler_t*) { return 0; },
+                              .stop = nullptr};
+  EXPECT_EQ(read_sampling_table(&table).error(), "the sampling table has no function 'start' or 'stop'");
+  table.stop = [](void*, uint32_t) { return 0; };
+  EXPECT_EQ(read_sampling_table(&table)->stop, table.stop);
+  table.struct_size -= 1;
+  EXPECT_THAT(read_sampling_table(&table).error(), HasSubstr("the sampling table: invalid struct_size 23"));
+  EXPECT_EQ(read_sampling_table(nullptr)->start, nullptr);
+}
+
 }  // namespace
 }  // namespace rigel

@@ -9,7 +9,7 @@
 namespace rigel {
 namespace {
 
-constexpr size_t kMaxMistakes = 32;  // of one tool; further ones are not useful
+constexpr size_t kMaxMistakes = 32;  // maximum of reported errors of one tool
 
 auto no(std::string why) {
   return tl::unexpected(std::move(why));

@@ -19,7 +19,7 @@ namespace rigel {
 
 struct LoadedTool {
   std::string path;  // real path of the library
-  std::string name;  // of the tool
+  std::string name;
   std::string version;
   uint32_t abi_minor = 0;
   hsatool_plugin_t table{};  // load and unload; its groups are null and replaced by the copies below
@@ -37,7 +37,7 @@ std::vector<std::string> mistakes_in(const ModuleOptions& options, const LoadedT
 /// A plugin of the configuration whose library has been found and, for abi `rigel`, opened.
 struct OpenedPlugin {
   std::string path;          // real path of the library
-  LoadedTool tool = {};      // for abi rigel
+  LoadedTool tool = {};      // the tool, if its abi is rigel
   std::string refusal = {};  // why it cannot be loaded; empty if it can
   bool is_mistaken = false;  // whether its options are invalid
 };

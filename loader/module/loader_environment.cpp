@@ -19,13 +19,14 @@
 namespace rigel {
 namespace {
 
-// Variables that select code. The user's XDG directory and HOME are omitted: every desktop sets them, and
-// privileged programs are expected to ignore them.
+// Variables that select backends or the configuration file. XDG_CONFIG_HOME and HOME are omitted: every
+// desktop sets them, and privileged programs are expected to ignore them.
 constexpr std::array kCodeVariables{"HSA_BACKEND_MANIFESTS", "HSA_ADD_BACKEND_MANIFESTS",
                                     "HSA_BACKENDS_SELECT", "HSA_PLUGIN_CONFIG"};
 
-// Returns the file that is mapped at `address`. dladdr returns the name that the library was opened by. If it
-// is relative, the working directory may have changed: then reads the kernel's list.
+// Returns the path of the library that contains `address`, or an empty string. dladdr() returns the name by
+// which the library was opened. A relative name may not be valid any more, because the working directory may
+// have changed; the path then comes from the kernel's list of mappings.
 std::string file_at(const void* address) {
   Dl_info info{};
   if (::dladdr(address, &info) != 0 && info.dli_fname != nullptr && info.dli_fname[0] == '/')
@@ -82,7 +83,7 @@ const char* LoaderEnvironment::trusted(const char* name) const {
 }
 
 std::string LoaderEnvironment::user_folder() const {
-  // The base-directory specification: ignore relative values.
+  // The XDG Base Directory Specification requires that relative values are ignored.
   if (const char* config = trusted("XDG_CONFIG_HOME"); config != nullptr && *config == '/')
     return join(config, "hsa");
   if (const char* home = trusted("HOME"); home != nullptr && *home == '/') return join(home, ".config/hsa");

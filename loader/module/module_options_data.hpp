@@ -1,4 +1,4 @@
-// Implementation of ModuleOptions, for the files of this directory that read JSON.
+// The representation of ModuleOptions. Only files of this directory that read JSON include this header.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@ namespace rigel {
 
 struct ModuleOptions::Data {
   JsonDocument object;
-  std::string text;
+  std::string text;  ///< of `object`
 };
 
 /// `object` must be a JSON object.
 ModuleOptions make_options(JsonDocument object);
 
-/// Reads the object member `key`; empty if it is missing, or of another type, which is reported.
+/// Returns the options in member `key` of the reader's object. Returns empty options if there is no such
+/// member. If its value is not an object, also reports that to the reader's diagnostics.
 ModuleOptions read_options(ObjectReader& reader, std::string_view key);
 
 }  // namespace rigel

@@ -1,4 +1,4 @@
-// JSON document whose destructor needs no memory. For the files of this directory.
+// JSON document whose destructor allocates no memory. For the files of this directory.
 #pragma once
 
 #include <utility>

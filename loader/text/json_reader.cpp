@@ -97,7 +97,7 @@ class Builder {
   }
 
   JsonDocument root_;
-  std::vector<json*> open_;  // from the root to the innermost open array or object
+  std::vector<json*> open_;  // the open arrays and objects, from the root to the innermost
   json* member_ = nullptr;   // the member of the innermost object whose value is next
   Diagnostics& diagnostics_;
 };

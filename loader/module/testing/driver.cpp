@@ -32,6 +32,7 @@ constexpr hsadrv_driver_t kDriver{
     .ops = &kOps,
     .doorbell = nullptr,
     .lend_thread = nullptr,
+    .sampling = nullptr,
 };
 
 }  // namespace

@@ -62,7 +62,8 @@ constexpr hsabe_queue_ops_t kQueue{
 };
 #endif
 
-// Fields past the end of a table of an earlier minor version are ignored.
+// For a backend table of an earlier minor version, whose struct_size ends before `image`. The loader must
+// ignore the field, although it contains a pointer.
 #ifdef RIGEL_TEST_BEFORE_IMAGES
 constexpr hsabe_image_ops_t kNoImageFunctions{.struct_size = sizeof(hsabe_image_ops_t),
                                               .limits = nullptr,
@@ -137,6 +138,7 @@ struct Table {
 #else
             .image = nullptr,
 #endif
+            .counters = nullptr,
         },
     .later_field = 0x1234,
 };
