@@ -7,9 +7,18 @@
 namespace rigel::api {
 namespace {
 
-/// Images are the only extension that not all agents support.
+/// Whether the agent's backend or driver provides what the extension needs.
 bool has(const Agent& agent, const Extension& extension) {
-  return extension.number != HSA_EXTENSION_IMAGES || agent.backend().has_image();
+  switch (extension.number) {
+    case HSA_EXTENSION_IMAGES:
+      return agent.backend().has_image();
+    case HSA_EXTENSION_AMD_AQLPROFILE:
+      return agent.backend().has_counters();
+    case HSA_EXTENSION_AMD_PC_SAMPLING:
+      return pc_sampling_service().supports(agent);
+    default:
+      return true;
+  }
 }
 
 const Extension* find_extension_of(const Agent& agent, uint16_t number) {

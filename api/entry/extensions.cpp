@@ -2,27 +2,16 @@
 
 #include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
+#include <hsa/hsa_ven_amd_pc_sampling.h>
 #include <hsa_rigel/hsa_ven_rigel_report.h>
 
 #include "api/entry/aqlprofile.hpp"
-#include "api/entry/fence.hpp"
-#include "api/entry/tables.hpp"
+#include "api/entry/guarded.hpp"
 #include "api/entry/tools.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel::api {
 namespace {
-
-// Callers may keep a table's functions beyond hsa_shut_down, so each checks whether the runtime is open.
-template <auto kFunction, class Type = decltype(kFunction)>
-struct Guarded;
-
-template <auto kFunction, class... Args>
-struct Guarded<kFunction, hsa_status_t (*)(Args...)> {
-  static hsa_status_t call(Args... args) {
-    return is_open() ? Fenced<kFunction>::call(args...) : HSA_STATUS_ERROR_NOT_INITIALIZED;
-  }
-};
 
 // --- Loader ----------------------------------------------------------------------------------------------
 
@@ -113,6 +102,23 @@ size_t report_table_size(uint16_t minor) {
   return minor == 0 ? offsetof(hsa_ven_rigel_report_1_pfn_t, hsa_ven_rigel_iterate_tools) : sizeof kReport;
 }
 
+// --- PC sampling -----------------------------------------------------------------------------------------
+
+// The exported functions, as for images.
+constexpr hsa_ven_amd_pc_sampling_1_00_pfn_t kSampling{
+    ::hsa_ven_amd_pcs_iterate_configuration,
+    ::hsa_ven_amd_pcs_create,
+    ::hsa_ven_amd_pcs_create_from_id,
+    ::hsa_ven_amd_pcs_destroy,
+    ::hsa_ven_amd_pcs_start,
+    ::hsa_ven_amd_pcs_stop,
+    ::hsa_ven_amd_pcs_flush,
+};
+
+size_t sampling_table_size(uint16_t) {
+  return sizeof kSampling;
+}
+
 // --- Images ----------------------------------------------------------------------------------------------
 
 // The exported functions, so that tools observe these calls too.
@@ -140,6 +146,7 @@ size_t image_table_size(uint16_t) {
 constexpr Extension kSupported[] = {
     {HSA_EXTENSION_IMAGES, 1, 0, &kImages, sizeof kImages, image_table_size},
     {HSA_EXTENSION_AMD_LOADER, 1, 3, &kLoader, sizeof kLoader, loader_table_size},
+    {HSA_EXTENSION_AMD_PC_SAMPLING, 1, 0, &kSampling, sizeof kSampling, sampling_table_size},
     {HSA_EXTENSION_RIGEL_REPORT, 1, 1, &kReport, sizeof kReport, report_table_size},
 };
 
@@ -152,12 +159,12 @@ ExtensionMask extension_mask(const std::function<bool(const Extension&)>& has) {
     mask.bytes[extension.number / 8] |= static_cast<uint8_t>(1u << extension.number % 8);
   };
   for (const Extension& extension : kSupported) add(extension);
-  if (const Extension* const aqlprofile = find_aqlprofile()) add(*aqlprofile);
+  add(find_aqlprofile());
   return mask;
 }
 
 const Extension* find_extension(uint16_t number) {
-  if (number == HSA_EXTENSION_AMD_AQLPROFILE) return find_aqlprofile();
+  if (number == HSA_EXTENSION_AMD_AQLPROFILE) return &find_aqlprofile();
   for (const Extension& extension : kSupported) {
     if (extension.number == number) return &extension;
   }

@@ -1,8 +1,8 @@
 // The runtime's implementation of every API function: rigel::api::hsa_x implements ::hsa_x.
 //
 // The exported functions call these through the current API table (tables.hpp), so that tools can wrap them.
-// An implementation may assume that the runtime is initialised (the closed table returns without calling it),
-// except hsa_init, hsa_shut_down and hsa_status_string.
+// While the runtime is closed, exported functions call the closed set. The functions here may therefore
+// assume that the runtime is open, except for hsa_init, hsa_shut_down and hsa_status_string.
 //
 // *Errors:* functions that return a status may throw, because tables.cpp fences them. The others do not
 // throw.

@@ -156,12 +156,11 @@ bool HsaTools::offer(void* on_load, ApiTables& tables, TableLayout layout) {
                                              failed.data());
   };
   if (layout == TableLayout::kCurrent) return call(&tables.root, tables.root.version.major_id);
-  // The tool may keep it until the process ends.
-  auto older = std::make_unique<Rocm5Tables>(tables, layout);
-  if (!call(&older->root, older->root.version.major_id)) return false;
-  older->store_to(tables);
+  // The tool may keep it until the process ends, also if it fails.
   static auto* const kept = new std::vector<std::unique_ptr<Rocm5Tables>>;
-  kept->push_back(std::move(older));
+  Rocm5Tables& older = *kept->emplace_back(std::make_unique<Rocm5Tables>(tables, layout));
+  if (!call(&older.root, older.root.version.major_id)) return false;
+  older.store_to(tables);
   return true;
 }
 

@@ -310,7 +310,7 @@ TEST_F(InterceptQueueTest, SurvivesDestructionInHandlerOfOtherQueue) {
   add(destroys);
   const hsa_signal_t done = make_signal(1);
   submit(outer, barrier(done));
-  EXPECT_TRUE(wait_until(done, 0));  // of the inner queue
+  EXPECT_TRUE(wait_until(done, 0));  // the inner queue has completed the packet
   hsa_signal_destroy(done);
 }
 

@@ -196,7 +196,7 @@ void describe(const SignatureFacts& signature, FunctionIndex index, uint32_t id,
   // Never freed, because descriptions refer to them until the process ends.
   static auto* const texts = new std::deque<ParameterText>;
   static auto* const values = new std::deque<std::vector<hsatool_value_t>>;
-  if (all_functions[index] != nullptr) return;  // before an earlier call ran out of memory
+  if (all_functions[index] != nullptr) return;  // described before an earlier call ran out of memory
   hsatool_function_t& description = descriptions[index];
   auto& own = values->emplace_back();
   for (ParameterText& text : parse_parameters(parameters)) {

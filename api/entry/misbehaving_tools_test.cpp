@@ -387,7 +387,7 @@ TEST_P(MisbehavingTool, BlockedUnloadBlocksShutDown) {
   EXPECT_EQ(system_info(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
   std::thread second([&] {
-    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // of the next runtime
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // creates the next runtime
     EXPECT_TRUE(hold.is_over());
     hsa_shut_down();
   });

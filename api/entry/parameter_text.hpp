@@ -10,7 +10,7 @@ namespace rigel::api {
 struct ParameterText {
   std::string name;
   std::string type;         // without the name: "hsa_status_t (*)(hsa_agent_t, void*)"
-  std::string declaration;  // in the form of a struct member
+  std::string declaration;  // the parameter as a struct member
 };
 
 inline std::vector<ParameterText> parse_parameters(std::string_view list) {

@@ -30,6 +30,9 @@ inline CopyEngine& copies() {
 inline Images& images() {
   return Runtime::current().images();
 }
+inline PcSampling& pc_sampling_service() {
+  return Runtime::current().pc_sampling();
+}
 inline ExecutableRegistry& executables() {
   return Runtime::current().executables();
 }

@@ -1,15 +1,18 @@
 // The API tables, which determine the function that an exported function calls.
 //
-// There are three sets. The closed set is constant and returns NOT_INITIALIZED (or 0) from all functions
-// except the few that always work; it is current before hsa_init and after the last hsa_shut_down. Calls
-// before hsa_init are therefore safe, and later calls do not pay for a check (unless a tool of ROCr's ABI has
-// the tables: guard_entries()). The open set contains the runtime's functions and those of tools. The third
-// set is never current: it contains the runtime's functions while the runtime is open, for calls by tools
-// that bypass tools.
+// There are three sets of tables; exported functions call through the *current* one.
+// - The closed set is constant. Its functions return NOT_INITIALIZED or 0, except for the few that work
+//   without the runtime. It is current before hsa_init and after the last hsa_shut_down. Exported functions
+//   therefore need no check whether the runtime is open. (Tools of ROCr's ABI bypass the current set:
+//   guard_entries().)
+// - The open set contains the runtime's functions, some of which tools have replaced. It is current while
+//   the runtime is open.
+// - The tools' set is never current. A tool that calls it calls the runtime without calling any tool. It
+//   contains the runtime's functions while the runtime is open, otherwise those of the closed set.
 //
 // *Memory order:* publishing is a release store, reading an acquire load. Slots are written only while the
-// closed set is current. They are written and read with relaxed atomics, because a thread that entered
-// through the open set may still read its slot while another thread closes and reopens the runtime.
+// closed set is current. They are written and read with relaxed atomics: a thread that has loaded the
+// open set may still read its slot while another thread closes and reopens the runtime.
 #pragma once
 
 #include <atomic>
@@ -42,7 +45,8 @@ struct ApiTables {
   UnlistedTable unlisted;
 };
 
-/// Returns tools' number of the function whose slot is at that offset of ApiTables (hsa_tool_calls.h).
+/// Returns the function's number in the tool ABI (hsa_tool_calls.h). `offset` is that of its slot in
+/// ApiTables.
 constexpr uint32_t tool_function_id(size_t offset) {
   constexpr size_t kTables[] = {offsetof(ApiTables, core),          offsetof(ApiTables, amd_ext),
                                 offsetof(ApiTables, finalizer_ext), offsetof(ApiTables, image_ext),
@@ -64,18 +68,18 @@ constexpr uint32_t tool_function_id(size_t offset) {
 
 /// Returns the open set, filled with the runtime's functions, for changes by tools before it is published.
 ApiTables& prepare_open_tables() noexcept;
-/// Replaces the runtime's own entries in `tables` by versions that check whether the runtime is open, because
-/// ROCr-ABI tools keep and call them after the last hsa_shut_down. (rocprofiler-sdk frees memory in this way
-/// when the process ends.)
+/// Replaces the runtime's own entries in `tables` by versions that check whether the runtime is open. Tools
+/// of ROCr's ABI keep the entries and call them after the last hsa_shut_down; rocprofiler-sdk frees memory in
+/// this way when the process ends.
 void guard_entries(ApiTables& tables) noexcept;
-/// The runtime's functions, for tools: at a constant address, NOT_INITIALIZED while the runtime is closed.
+/// Returns the tools' set. Its address never changes.
 const HsaApiTable& own_tables() noexcept;
 void publish_open_tables() noexcept;
 void publish_closed_tables() noexcept;
 
 bool is_open() noexcept;
 
-/// Loads a function from a slot of the current table.
+/// Loads a function from a slot of the current set.
 template <class Function>
 Function* load_slot(Function* const& slot) noexcept {
   return std::atomic_ref<Function*>(const_cast<Function*&>(slot)).load(std::memory_order_relaxed);

@@ -63,7 +63,7 @@ void tell_scratch(const hsa_queue_t& queue, const hsabe_scratch_event_t& event) 
       return tell(tools.hsa_amd_tool_scratch_event_async_reclaim_start_fn, &Any::scratch_async_reclaim_start,
                   {HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_START, &queue, flags});
     default:
-      return;  // of a newer backend
+      return;  // an event of a newer backend
   }
 }
 

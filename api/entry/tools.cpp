@@ -41,14 +41,14 @@ class ToolSet {
   std::vector<std::unique_ptr<Tool>> tools_;  // the first `used_` are of this runtime, in loading order
   size_t used_ = 0;
   HsaTools hsa_tools_;
-  std::vector<bool> is_hsa_tool_;  // for all loaded tools, in loading order
-  std::vector<Tool*> layer_;       // of the layer that is being loaded, in loading order
+  std::vector<bool> is_hsa_tool_;  // a flag for each loaded tool, in loading order
+  std::vector<Tool*> layer_;       // tools of the layer that is being loaded, in loading order
   uint32_t layers_ = 0;
   bool abandoned_ = false;  // a tool has forked this child while it was loaded
 
   mutable Mutex facts_mutex_;
   std::vector<ToolFacts> facts_ RIGEL_GUARDED_BY(facts_mutex_);
-  std::vector<size_t> facts_of_layer_;  // of the layer that is being loaded
+  std::vector<size_t> facts_of_layer_;  // indices in facts_ of the layer that is being loaded
 };
 
 ToolSet& tool_set() {

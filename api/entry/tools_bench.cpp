@@ -1,6 +1,6 @@
-// Cost of tools that do nearly nothing: calls through chains of them compared with a call that no tool
-// observes, and packets of four producers through one of them compared with packets that no tool observes.
-// Measurements alternate, and the minimum of each is used, because of other work on the machine.
+// Cost of tools that do nearly nothing. Compares calls through chains of such tools with a call that no tool
+// observes. Compares packets of four producers through one tool with packets that no tool observes. The
+// measurements alternate, and the minimum of each is used, because of other work on the machine.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <unistd.h>

@@ -20,7 +20,7 @@ void keep(std::string_view text) noexcept;
 std::string take();
 void drop() noexcept;
 
-/// Logs a backend's failure with its report, and returns the status. Needs no memory.
+/// Logs a backend's failure with its report, and returns the status. Allocates no memory.
 Status refused(std::string_view what, int32_t status) noexcept;
 
 /// Logs the report of a call whose failure has no caller, such as a handler's.

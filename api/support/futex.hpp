@@ -1,7 +1,8 @@
 // Sleeps in the kernel on a 32-bit word, and wakes sleepers (futex(2), private to the process).
 //
-// *Threads:* wake-ups may be spurious, and waking an address without sleepers or mapping is harmless. Callers
-// must read their word again, and may wake after the word's owner has continued.
+// *Threads:* any thread. A sleeper may wake without a cause, so it must read its word again. Waking an
+// address that has no sleepers or is not mapped has no effect. A thread may therefore wake a word that its
+// owner has already freed.
 #pragma once
 
 #include <linux/futex.h>
@@ -16,7 +17,7 @@
 
 namespace rigel {
 
-/// Maximum length of one sleep, in nanoseconds: callers loop until their deadline.
+/// Maximum length of one sleep, in nanoseconds. Callers that wait longer sleep again.
 constexpr uint64_t kLongestFutexSleepNs = 3600ull * 1'000'000'000;
 
 /// Sleeps for at most `timeout_ns` while the word is `expected`. May return early.

@@ -1,5 +1,6 @@
-// Handles that can be checked: a handle contains a slot and the generation of its object, so that destroyed,
-// foreign and invalid handles are distinguished from live ones, even after reuse of the slot.
+// Handles that can be checked. A handle contains a slot and the generation of the object in it. The table can
+// therefore distinguish a live handle from a destroyed, foreign or invalid one, even if the slot is used
+// again.
 //
 // Bits of a handle: [63:56] kind (never 0, so no handle is 0), [55:32] generation, [31:0] slot.
 //
@@ -53,8 +54,8 @@ class HandleTable {
     return slot ? slot->object : nullptr;
   }
 
-  /// Removes and returns the object, and invalidates its handle. Returns null if it was not live. Needs no
-  /// memory.
+  /// Removes and returns the object, and invalidates its handle. Returns null if the handle is not live.
+  /// Allocates no memory.
   std::shared_ptr<T> remove(uint64_t handle) noexcept {
     const WriterLock lock(mutex_);
     auto* slot = const_cast<Slot*>(live_slot(handle));
@@ -64,7 +65,8 @@ class HandleTable {
     return std::move(slot->object);
   }
 
-  /// Removes every object and passes it to `last` without a lock, at the end of the runtime. Needs no memory.
+  /// Removes every object, and then calls `last` with it, outside the lock. For the end of the runtime.
+  /// Allocates no memory.
   template <class Last>
   void clear(Last&& last) noexcept {
     for (uint32_t slot = 0;; ++slot) {
@@ -98,7 +100,8 @@ class HandleTable {
     uint32_t generation = 0;
   };
 
-  /// Reserves room for all slots after one was added, so that removal needs no memory.
+  /// Reserves room in `free_` for every slot, so that removal allocates no memory. If that fails, removes the
+  /// slot that was just added.
   void reserve_free() RIGEL_REQUIRES(mutex_) {
     if (free_.capacity() >= slots_.size()) return;
     try {

@@ -24,7 +24,7 @@ constexpr uint32_t kAll = 0xffffffff;
 constexpr uint32_t kErrorsAndWarnings = 0x0000ffff;
 
 constinit std::atomic<int> log_fd{STDERR_FILENO};
-constinit std::atomic<int> file_fd{-1};  // of the last named log file; never closed
+constinit std::atomic<int> file_fd{-1};  // descriptor of the log file that was named last; never closed
 
 constexpr uint32_t level_mask(size_t level) {
   // A level includes more severe ones.

@@ -8,7 +8,8 @@
 // *Memory order:* a producer writes a packet's other words, then its first word with release. The first word
 // contains the header. The consumer loads it with acquire; if the header is not INVALID, it sees the whole
 // packet. The consumer marks the slot INVALID, then stores the read index with release. A producer that loads
-// the read index with acquire may write the slot again. Other operations have the order that they name.
+// the read index with acquire may write the slot again. For other accesses to the indices, the caller states
+// the order.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -34,7 +35,7 @@ inline std::atomic_ref<uint64_t> read_index(const hsa_queue_t* queue) noexcept {
 }
 
 struct AqlPacket {
-  uint32_t first;  ///< The header in the low half
+  uint32_t first;  ///< header in the low half, `setup` or other fields in the high half
   uint32_t rest[15];
 };
 static_assert(sizeof(AqlPacket) == 64);
@@ -45,7 +46,8 @@ inline AqlPacket& packet_slot(const hsa_queue_t* queue, uint64_t index) noexcept
   return static_cast<AqlPacket*>(queue->base_address)[index & (queue->size - 1)];
 }
 
-/// Producer: makes a packet visible whose other words are in the slot.
+/// Producer: stores the first word, after which the consumer may read the packet. The slot must already
+/// contain the other words.
 inline void publish_packet(AqlPacket& slot, uint32_t first) noexcept {
   std::atomic_ref(slot.first).store(first, std::memory_order_release);
 }

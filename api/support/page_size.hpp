@@ -15,7 +15,7 @@ inline size_t host_page_bytes() noexcept {
   return static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Rounds to a multiple of a power of two. The result must be less than 2^64.
+/// Rounds to a multiple of `multiple`, which must be a power of two. The result must be less than 2^64.
 constexpr uint64_t round_up(uint64_t value, uint64_t multiple) noexcept {
   return (value + multiple - 1) & ~(multiple - 1);
 }

@@ -8,16 +8,20 @@
 
 namespace rigel {
 
-/// Blocks signals of the process in this thread and in threads that it starts: they are for the program's
-/// threads. SIGSEGV, SIGBUS, SIGFPE and SIGILL remain enabled: Linux ends the process if a thread that blocks
-/// them raises them, and handlers of the program or of a driver transport must receive them.
+/// Blocks signals in the calling thread while this object exists. Threads that are created meanwhile inherit
+/// the mask for their whole life. The kernel therefore delivers signals of the process to threads of the
+/// program.
+///
+/// SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS remain enabled, because handlers of the program or of
+/// a driver transport must receive them. If an instruction or system call raises one of them while it is
+/// blocked, Linux terminates the process without calling a handler.
 class ProgramSignalsBlocked {
  public:
-  /// `enabled`: further signals that remain enabled.
+  /// Also leaves the signals of `enabled` enabled.
   explicit ProgramSignalsBlocked(std::initializer_list<int> enabled = {}) noexcept {
     sigset_t blocked;
     sigfillset(&blocked);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&blocked, own);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&blocked, own);
     for (const int signal : enabled) sigdelset(&blocked, signal);
     pthread_sigmask(SIG_SETMASK, &blocked, &before_);
   }

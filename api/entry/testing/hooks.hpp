@@ -22,7 +22,7 @@ struct Hooks {
   }
 
   std::function<bool()> load = [] { return true; };  ///< false: the tool fails
-  std::function<void()> call = [] {};                ///< in hsa_signal_load_relaxed
+  std::function<void()> call = [] {};                ///< runs in hsa_signal_load_relaxed
   std::function<void()> unload = [] {};
   HsaApiTable* tables = nullptr;  ///< the last argument of OnLoad; null for a tool of abi rigel
   CoreApiTable found{};           ///< the original entries of its core table

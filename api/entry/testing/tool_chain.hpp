@@ -1,4 +1,5 @@
-// A runtime with tools for a test: writes a configuration file, calls hsa_init, and finally hsa_shut_down.
+// A runtime with tools, for a test. The constructor writes a configuration file, open() calls hsa_init, and
+// close() or the destructor calls hsa_shut_down.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -17,8 +18,8 @@ namespace rigel::testing {
 
 struct PluginEntry {
   std::string name;
-  std::string options = {};  // members of its JSON object
-  std::string more = {};     // additional members of the entry, after the name
+  std::string options = {};  // members of the JSON object with the tool's options
+  std::string more = {};     // additional members of the plugin's entry in the configuration file
   std::string library = RIGEL_TEST_TOOL;
 };
 

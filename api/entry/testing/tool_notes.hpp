@@ -20,10 +20,12 @@ struct ToolNotes {
     const std::lock_guard lock(mutex);
     return std::exchange(lines, {});
   }
+  /// Returns the member of a tool's options that contains the recorder's address.
   std::string as_option() const {
     return "\"recorder\": \"" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "\"";
   }
-  /// Returns the recorder in a tool's options.
+  /// Returns the recorder whose address is in a tool's options. The runtime passes them as JSON without
+  /// spaces.
   static ToolNotes& of(std::string_view json) {
     constexpr std::string_view kKey = "\"recorder\":\"";
     const std::string digits(json.substr(json.find(kKey) + kKey.size()));

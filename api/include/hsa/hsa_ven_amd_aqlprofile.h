@@ -3,10 +3,10 @@
 /**
  * @file
  * AMD extension "aqlprofile", version 1: packets that start, read and stop performance counters and thread
- * traces of a GPU. For profilers. The functions are in a separate library, libhsa-amd-aqlprofile64.so, which
- * is not part of this runtime. If it is installed, hsa_system_get_major_extension_table with
- * HSA_EXTENSION_AMD_AQLPROFILE fills in ::hsa_ven_amd_aqlprofile_pfn_t from it. Otherwise that function
- * fails.
+ * traces of a GPU. For profilers. hsa_system_get_major_extension_table with HSA_EXTENSION_AMD_AQLPROFILE
+ * fills in ::hsa_ven_amd_aqlprofile_pfn_t: from AMD's library, libhsa-amd-aqlprofile64.so, if it is
+ * installed; otherwise with the runtime's functions. The runtime's support the events that a GPU's backend
+ * counts, and no thread traces.
  *
  * Order of use:
  *
@@ -19,7 +19,9 @@
  *
  * The rules of hsa.h apply. The application owns the profile, events, parameters and buffers, and does not
  * change them from the start until the results are read. Calls for one profile must not overlap. A function
- * that fails returns HSA_STATUS_ERROR; ::hsa_ven_amd_aqlprofile_error_string returns the reason.
+ * that fails returns HSA_STATUS_ERROR; ::hsa_ven_amd_aqlprofile_error_string returns the reason. The
+ * runtime's functions return the status that fits, for example INVALID_ARGUMENT for an event that is not
+ * supported.
  */
 
 #ifndef OPENSRC_HSA_RUNTIME_INC_HSA_VEN_AMD_AQLPROFILE_H_

@@ -88,7 +88,8 @@ typedef hsa_status_t (*hsa_ven_amd_pcs_data_copy_callback_t)(void* hsa_callback_
  *
  * @param[in] client_callback_data Argument of ::hsa_ven_amd_pcs_create.
  * @param[in] data_size Number of bytes that are ready.
- * @param[in] lost_sample_count Number of samples lost since the last call, because the buffers were full.
+ * @param[in] lost_sample_count Number of samples lost since the last call, because the buffers were full or
+ *   memory was exhausted.
  * @param[in] data_copy_callback Copies the samples; valid during the call.
  * @param[in] hsa_callback_data Argument for @p data_copy_callback.
  * @remark Facts: H C; stop and destroy: R. */

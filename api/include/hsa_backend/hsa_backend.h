@@ -30,6 +30,7 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_aqlprofile.h>
 #include <hsa_backend/sanitizer.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,7 @@ extern "C" {
 #endif
 
 #define HSABE_ABI_MAJOR 1u
-#define HSABE_ABI_MINOR 6u
+#define HSABE_ABI_MINOR 7u
 #define HSABE_ENTRY_SYMBOL "hsa_backend_query_v1"
 
 /* Offset of the end of the field `last` in struct T. */
@@ -692,6 +693,57 @@ typedef struct hsabe_image_ops {
 } hsabe_image_ops_t;
 HSABE_CHECK(hsabe_image_ops_t, describe_sampler);
 
+/* Since 1.7: performance counters of the device, for <hsa/hsa_ven_amd_aqlprofile.h>. An event is that
+ * header's hsa_ven_amd_aqlprofile_event_t. */
+
+typedef struct hsabe_counter_block {
+  uint64_t struct_size;
+  hsabe_str_t name;   /* as profilers know it: "SQ" */
+  uint32_t instances; /* of the block, which events select by number */
+  uint32_t counters;  /* events that an instance counts at a time; 0: none is supported */
+  /* Each event has a sample for each die x engine x array x processor. The numbers are 1 if the block does
+   * not depend on it. */
+  uint32_t dies;       /* compute dies of the device */
+  uint32_t engines;    /* shader engines of a die */
+  uint32_t arrays;     /* shader arrays of an engine */
+  uint32_t processors; /* work-group processors of an array */
+} hsabe_counter_block_t;
+HSABE_CHECK(hsabe_counter_block_t, processors);
+
+enum {
+  HSABE_COUNTERS_START = 0,   /* selects the events, resets the counters and starts them */
+  HSABE_COUNTERS_STOP = 1,    /* stores the samples and stops the counters */
+  HSABE_COUNTERS_READ = 2,    /* stores the samples */
+  HSABE_COUNTERS_ENABLE = 3,  /* lets dispatches of the queue count; START does so, too */
+  HSABE_COUNTERS_DISABLE = 4, /* ends that */
+  HSABE_COUNTERS_WAIT = 5     /* waits for earlier dispatches of the queue */
+};
+
+/* Optional. The results depend only on the device and the arguments; any thread. */
+typedef struct hsabe_counter_ops {
+  uint64_t struct_size;
+  /* Describes the block with a number of hsa_ven_amd_aqlprofile_block_name_t. INVALID_ARGUMENT, without a
+   * report: the device has no such block. */
+  hsabe_status_t (*describe_block)(void* device, uint32_t block, hsabe_counter_block_t* out);
+  /* Returns nonzero if the device counts the event. */
+  int32_t (*counts)(void* device, const hsa_ven_amd_aqlprofile_event_t* event);
+  /* Writes commands that execute an action (HSABE_COUNTERS_) and returns their number of dwords. `commands`
+   * may be null, to ask for the number. START, STOP and READ have supported events only, and no more of an
+   * instance than it has counters. The samples are 64-bit numbers at `output`, a multiple of 8: for each die,
+   * for each event in order, those of the engines, arrays and processors; the last changes fastest. The
+   * commands may store the low halves only: the caller has zeroed the samples. */
+  uint64_t (*write_commands)(void* device, uint32_t action, const hsa_ven_amd_aqlprofile_event_t* events,
+                             uint64_t count, uint64_t output, uint32_t* commands);
+  /* Writes a packet that executes `dwords` dwords of commands at a device address, except its header and
+   * completion signal. */
+  void (*make_packet)(void* device, uint64_t commands, uint64_t dwords, hsa_ext_amd_aql_pm4_packet_t* packet);
+  /* Optional. Converts such a packet, with its header and completion signal, to
+   * HSA_VEN_AMD_AQLPROFILE_LEGACY_PM4_PACKET_SIZE bytes for the ring of a device whose queues do not take it.
+   * INVALID_AGENT, without a report: the queues of this device take the packet. */
+  hsabe_status_t (*convert_packet)(void* device, const hsa_ext_amd_aql_pm4_packet_t* packet, void* slots);
+} hsabe_counter_ops_t;
+HSABE_CHECK(hsabe_counter_ops_t, convert_packet);
+
 /* A named group outside this header, for experiments and vendors. */
 typedef struct hsabe_extension {
   hsabe_str_t name;
@@ -716,10 +768,11 @@ typedef struct hsabe_backend {
   const hsabe_memory_ops_t* memory;
   const hsabe_extension_t* extensions;
   uint64_t extension_count;
-  const hsabe_copy_ops_t* copy;   /* since 1.1 */
-  const hsabe_image_ops_t* image; /* since 1.4 */
+  const hsabe_copy_ops_t* copy;        /* since 1.1 */
+  const hsabe_image_ops_t* image;      /* since 1.4 */
+  const hsabe_counter_ops_t* counters; /* since 1.7 */
 } hsabe_backend_t;
-HSABE_CHECK(hsabe_backend_t, image);
+HSABE_CHECK(hsabe_backend_t, counters);
 
 /* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not
  * support a host of this version. A host supports backends of lower minor versions. A backend supports an

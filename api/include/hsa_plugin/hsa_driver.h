@@ -39,9 +39,10 @@ extern "C" {
 #endif
 
 #define HSADRV_ABI_MAJOR 1u
-#define HSADRV_ABI_MINOR 2u
+#define HSADRV_ABI_MINOR 3u
 #define HSADRV_ENTRY_SYMBOL "hsa_driver_query_v1"
 #define HSADRV_LEND_SYMBOL "hsa_driver_lend_thread_v1"
+#define HSADRV_SAMPLING_SYMBOL "hsa_driver_sampling_v1"
 
 /* Offset of the end of the field `last` in struct T. */
 #define HSADRV_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
@@ -130,6 +131,42 @@ typedef struct hsadrv_doorbell_ops {
 } hsadrv_doorbell_ops_t;
 HSADRV_CHECK(hsadrv_doorbell_ops_t, attach);
 
+/* Since 1.3: samples of the program counters of waves. */
+typedef struct hsadrv_sample {
+  uint64_t pc;       /* address of the instruction that the wave executes next */
+  uint64_t exec;     /* active lanes */
+  uint64_t dispatch; /* number of the queue in the upper half, of its packet in the lower half */
+  uint32_t group[3]; /* work-group */
+  uint32_t wave;     /* number in the work-group */
+} hsadrv_sample_t;
+HSADRV_CHECK(hsadrv_sample_t, wave);
+
+typedef struct hsadrv_sampler {
+  uint64_t struct_size;
+  /* Number of instructions from one sample of a wave to the next, not 0. */
+  uint64_t interval;
+  /* Receives samples of a dispatch before the dispatch completes, and the number of samples that are lost; a
+   * dispatch can need several calls. Several threads may call it at a time. It does not wait for devices. */
+  void (*take)(void* context, const hsadrv_sample_t* samples, uint64_t count, uint64_t lost);
+  void* context;
+} hsadrv_sampler_t;
+HSADRV_CHECK(hsadrv_sampler_t, context);
+
+/* Optional, for software devices. */
+typedef struct hsadrv_sampling_ops {
+  uint64_t struct_size;
+  /* Samples the dispatches of this process on a GPU that start from here on. -EINVAL: no such GPU, or the
+   * sampler is invalid. -EBUSY: the GPU is being sampled. */
+  int32_t (*start)(void* driver, uint32_t gpu_id, const hsadrv_sampler_t* sampler);
+  /* Ends that; `take` is not called after the return. -EINVAL: the GPU is not being sampled. */
+  int32_t (*stop)(void* driver, uint32_t gpu_id);
+} hsadrv_sampling_ops_t;
+HSADRV_CHECK(hsadrv_sampling_ops_t, stop);
+
+/* A preloaded library that replaces the kernel without being a transport exports this function as
+ * HSADRV_SAMPLING_SYMBOL. It returns a constant table, whose functions ignore `driver`. */
+typedef const hsadrv_sampling_ops_t* (*hsa_driver_sampling_v1_fn)(void);
+
 /* Runs a part of the pending work of software devices on the calling thread, for about ten microseconds.
  * Returns 1, or 0 if there was no work; the latter costs as much as a load. A thread that polls for a result
  * of a device calls it, so that the result arrives sooner. Any thread may call it at any time, also before
@@ -155,8 +192,9 @@ typedef struct hsadrv_driver {
   const hsadrv_ops_t* ops;                  /* required */
   const hsadrv_doorbell_ops_t* doorbell;    /* optional */
   hsa_driver_lend_thread_v1_fn lend_thread; /* optional; since 1.2 */
+  const hsadrv_sampling_ops_t* sampling;    /* optional; since 1.3 */
 } hsadrv_driver_t;
-HSADRV_CHECK(hsadrv_driver_t, lend_thread);
+HSADRV_CHECK(hsadrv_driver_t, sampling);
 
 /* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not
  * support a host of this version. */
