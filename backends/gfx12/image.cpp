@@ -1,0 +1,17 @@
+#include "backends/gfx12/image.hpp"
+
+#include "backends/common/rdna_image.hpp"
+
+namespace rigel::gfx12 {
+namespace {
+
+constexpr gfx::RdnaImages kRdna = {.formats = gfx::kCompactFormats,
+                                   .buffer_format_bits = 6,
+                                   .has_resource_level = false,
+                                   .has_wide_fields = true};
+
+}  // namespace
+
+constinit const gfx::ImageGeneration kImages = gfx::RdnaImageFunctions<kRdna>::make();
+
+}  // namespace rigel::gfx12
