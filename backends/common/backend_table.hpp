@@ -9,6 +9,7 @@
 
 #include "backends/common/code_store.hpp"
 #include "backends/common/copy_engines.hpp"
+#include "backends/common/counters.hpp"
 #include "backends/common/dispatch_queue.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/gpu_device.hpp"
@@ -162,8 +163,34 @@ struct BackendTable {
       },
       .describe_sampler = [](void*, const hsa_ext_sampler_descriptor_v2_t* sampler,
                              uint32_t* words) -> hsabe_status_t {
-        return gfx::describe_sampler(*sampler,
+        return gfx::describe_sampler(*kFamily.generation->images, *sampler,
                                      std::span<uint32_t, HSABE_SAMPLER_WORDS>(words, HSABE_SAMPLER_WORDS));
+      },
+  };
+
+  static CounterDevice counters_of(void* device) { return {*kFamily.generation, as_device(device).facts}; }
+
+  static constexpr hsabe_counter_ops_t kCounterOps = {
+      .struct_size = sizeof(hsabe_counter_ops_t),
+      .describe_block = [](void* device, uint32_t block, hsabe_counter_block_t* out) -> hsabe_status_t {
+        return gfx::describe_block(counters_of(device), block, *out);
+      },
+      .counts = [](void* device, const hsa_ven_amd_aqlprofile_event_t* event) -> int32_t {
+        return counts_event(counters_of(device), *event);
+      },
+      .write_commands = [](void* device, uint32_t action, const hsa_ven_amd_aqlprofile_event_t* events,
+                           uint64_t count, uint64_t output, uint32_t* commands) -> uint64_t {
+        return write_counter_commands(counters_of(device), action, {events, count}, output, commands);
+      },
+      .make_packet =
+          [](void*, uint64_t commands, uint64_t dwords, hsa_ext_amd_aql_pm4_packet_t* packet) {
+            make_counter_packet(commands, dwords, *packet);
+          },
+      .convert_packet = [](void*, const hsa_ext_amd_aql_pm4_packet_t* packet, void* slots) -> hsabe_status_t {
+        if (kFamily.generation->pm4_completes) return HSA_STATUS_ERROR_INVALID_AGENT;
+        constexpr size_t kBytes = HSA_VEN_AMD_AQLPROFILE_LEGACY_PM4_PACKET_SIZE;
+        convert_counter_packet(*packet, std::span<std::byte, kBytes>(static_cast<std::byte*>(slots), kBytes));
+        return HSA_STATUS_SUCCESS;
       },
   };
 
@@ -185,6 +212,7 @@ struct BackendTable {
         .extension_count = 0,
         .copy = &kCopy,
         .image = &kImage,
+        .counters = &kCounterOps,
     };
   }
 };

@@ -10,7 +10,7 @@ constexpr uint64_t kUnit = 16;
 /// Additional work-groups would only wait for resident ones.
 constexpr uint32_t kGroupsPerCu = 8;
 
-constexpr uint32_t kVgprs = 32;  // of every kernel here
+constexpr uint32_t kVgprs = 32;  // number of VGPRs of each kernel
 
 BlitLaunch launch(BlitKernel kernel, uint64_t destination, uint64_t source, uint64_t bytes, uint64_t head,
                   uint32_t compute_units) {

@@ -14,7 +14,7 @@ enum class BlitKernel : uint32_t { kCopyAligned = 0, kCopyMisaligned = 1, kFill 
 constexpr size_t kBlitKernels = 3;
 
 constexpr uint32_t kBlitGroupSize = 256;      ///< work-items per work-group
-constexpr uint64_t kBlitCodeAlignment = 256;  ///< of the code in memory
+constexpr uint64_t kBlitCodeAlignment = 256;  ///< alignment of the code in memory
 constexpr uint64_t kBlitDescriptorBytes = 64;
 /// Kernel descriptors are at the start of the code, in the order of BlitKernel.
 constexpr uint64_t blit_descriptor_offset(BlitKernel kernel) {
@@ -28,12 +28,12 @@ struct BlitArguments {
   uint64_t destination;
   uint64_t source;
   uint32_t chunks;      ///< number of kBlitChunkBytes: group i processes i, i + groups, i + 2 * groups, …
-  uint32_t groups;      ///< of the launch
+  uint32_t groups;      ///< number of work-groups of the launch
   uint32_t rest_bytes;  ///< multiple of 16 bytes, less than a chunk
   uint32_t rest_group;  ///< the group that processes the rest: the next one after the last chunk's
   uint32_t head_bytes;  ///< 0 … 3
   uint32_t tail_bytes;  ///< 0 … 15
-  uint32_t value;       ///< of a fill
+  uint32_t value;       ///< dword that a fill stores
   uint32_t reserved;
 };
 static_assert(sizeof(BlitArguments) == 48);

@@ -8,6 +8,7 @@
 #include "backends/gfx10/chips.hpp"
 #include "backends/gfx10/device_code.hpp"
 #include "backends/gfx11/device_code.hpp"
+#include "backends/gfx12/device_code.hpp"
 #include "backends/gfx8/device_code.hpp"
 #include "backends/gfx9/chips.hpp"
 #include "backends/gfx9/device_code.hpp"
@@ -111,7 +112,8 @@ INSTANTIATE_TEST_SUITE_P(All, BlitCode,
                          ::testing::Values(Generation{"gfx8", gfx8::blit_code(), false},
                                            Generation{"gfx9", gfx9::blit_code(), false},
                                            Generation{"gfx10", gfx10::blit_code(), true},
-                                           Generation{"gfx11", gfx11::blit_code(), true}),
+                                           Generation{"gfx11", gfx11::blit_code(), true},
+                                           Generation{"gfx12", gfx12::blit_code(), true}),
                          [](const auto& generation) { return std::string(generation.param.name); });
 
 TEST(BlitCode, PlacesAccumulatorsAfterRegisters) {

@@ -1,6 +1,6 @@
 // Properties of each processor, and the limits that all processors of a family share.
 //
-// Constant tables: backends/gfx8|gfx9|gfx10/chips.cpp. Sources: LLVM's AMDGPU user guide (processors,
+// Constant tables: backends/gfx*/chips.cpp. Sources: LLVM's AMDGPU user guide (processors,
 // features, limits), amdkfd (target versions, buffers), amdgpu (PCI ids, code names).
 #pragma once
 
@@ -16,7 +16,8 @@ namespace rigel::gfx {
 enum class SdmaVersion : uint8_t {
   kV3,  ///< gfx8: 32-bit indices that wrap in the ring; counts are exact
   kV4,  ///< gfx9: 64-bit indices that grow; counts are one less
-  kV5   ///< gfx10: as v4, with cache requests, and memory types in fences
+  kV5,  ///< gfx10: as v4, with cache requests, and memory types in fences
+  kV7   ///< gfx12: as v5, with wider fields of rectangles
 };
 
 struct Chip {

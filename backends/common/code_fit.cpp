@@ -20,7 +20,7 @@ constexpr uint32_t kV3Xnack = 1u << 8, kV3Sramecc = 1u << 9;
 constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // two bits each, version 4 and later
 constexpr uint32_t kGenericVersionShift = 24;
 
-/// Setting of a feature in code, as in two bits of e_flags.
+/// Setting of a feature for which code was compiled. The values are those of the two bits in e_flags.
 enum Setting : uint32_t { kUnsupported = 0, kAny = 1, kOff = 2, kOn = 3 };
 
 struct CodeFeatures {
@@ -28,8 +28,9 @@ struct CodeFeatures {
   Setting sramecc = kUnsupported;
 };
 
-/// Code of version 2 has the setting in the note from which the name is derived. Newer compilers use the bits
-/// of its old flag for the processor, also in code of version 2.
+/// Returns the setting that follows `feature`, such as ":xnack", in the name of an ISA. The runtime makes the
+/// name of code of version 2 from its note. The e_flags of such code are not reliable: newer compilers use
+/// the bits of the old XNACK flag for the processor.
 Setting setting_of_name(std::string_view isa, std::string_view feature) {
   const size_t at = isa.find(feature);
   if (at == isa.npos || at + feature.size() >= isa.size()) return kAny;
@@ -46,6 +47,7 @@ CodeFeatures features_of(uint32_t abi_version, uint32_t flags, std::string_view 
   return {setting_of_name(isa, ":xnack"), setting_of_name(isa, ":sramecc")};
 }
 
+// Whether code with this setting runs on a chip. `has`: the chip has the feature; `on`: it is enabled.
 bool agrees(Setting code, bool has, bool on) {
   return !has || code == kAny || code == kUnsupported || (code == kOn) == on;
 }
@@ -74,7 +76,7 @@ Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& 
   if (target.elf_abi_version > kAbiVersion6)
     return refuse("unknown code object version " + std::to_string(target.elf_abi_version + 2));
 
-  // Version 2 has the processor in a note, from which the runtime derives the name.
+  // Code of version 2 names its processor in a note; the runtime has made target.isa_name from it.
   const std::string agent(hsabe::view(isa_name(chip, facts)));
   const std::string named(hsabe::view(target.isa_name));
   const auto mismatch = [&] {

@@ -11,6 +11,7 @@
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
 #include "backends/gfx11/chips.hpp"
+#include "backends/gfx12/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -100,6 +101,9 @@ TEST_F(CodeFit, AcceptsGenericCodeOfItsGroup) {
     EXPECT_EQ(fit(gfx11::kFamily, node, code(kV6, k103 | kVersion1)), kFitNone) << chip.processor;
     EXPECT_EQ(fit(gfx11::kFamily, node, code(kV5, chip.mach)), kFitExact) << chip.processor;
   }
+  constexpr uint32_t k12 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX12_GENERIC;
+  EXPECT_EQ(fit(gfx12::kFamily, testing::navi48(), code(kV6, k12 | kVersion1)), kFitGenericExact);
+  EXPECT_EQ(fit(gfx12::kFamily, testing::navi48(), code(kV6, k11 | kVersion1)), kFitNone);
 }
 
 TEST_F(CodeFit, PrefersProcessorCodeToGenericCode) {

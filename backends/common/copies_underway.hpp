@@ -1,11 +1,13 @@
 // Copies that a queue has received and may not have completed. They determine which signals will change, and
-// which to fail if the queue fails.
+// which signals become negative if the queue fails.
 //
-// Positions are indices of the queue; the owner reports how far the queue has read. A copy engine has
-// completed what it has read, and announces each completion before it: if a program sees a signal change and
-// stores to it again, the earlier copy does not count for the new value. A processor starts kernels when it
-// reads them, so the latest copies of a queue of kernels are kept, and only unread ones are certain to
-// complete later.
+// Positions are indices in the queue. The owner reports the queue's read index.
+//
+// A copy engine has completed all copies that it has read. It also announces each completion before it
+// changes the signal. If a program sees the change and stores to the signal again, the completed copy is
+// therefore not expected to change the new value. A processor has only started the kernels that it has read.
+// The latest copies of a queue for kernels are therefore kept, and only unread ones are certain to complete
+// later.
 //
 // *Threads:* not thread-safe; guarded by the owner's lock.
 #pragma once
@@ -53,7 +55,7 @@ class CopiesUnderway {
   void add(uint64_t completion, uint64_t end) {
     if (completion != 0) copies_.push_back({{completion, signal_generation(completion)}, end});
   }
-  /// The same for a queue with a lag, which stamps its completions.
+  /// Adds a copy of a queue with a lag. `completion` is the signal's state before the copy was submitted.
   void add(const CompletionBefore& completion, uint64_t end) {
     if (completion.signal != 0) copies_.push_back({completion, end});
   }

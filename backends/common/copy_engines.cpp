@@ -23,16 +23,21 @@ namespace rigel::gfx {
 namespace {
 
 constexpr size_t kToDevice = 0, kFromDevice = 1, kHostEngines = 2;
+/// Time after which the driver is asked again for an engine that it has rejected.
 constexpr auto kAskAgainAfter = std::chrono::seconds(1);
-/// Larger boxes are not copied by kernels, because each row would need one.
+/// Kernels copy only boxes with at most this number of rows, because each row needs a kernel.
 constexpr uint64_t kMaxRows = 128;
-/// Within the device, kernels are several times as fast as an engine, but take longer to start.
+/// Engines copy at most this number of bytes from device memory to device memory. Kernels are several times
+/// as fast, but take longer to start.
 constexpr uint64_t kEngineBytesWithin = 256 << 10;
-constexpr size_t kMaxKept = 64;  // number of copies that are kept without a check for completion
+/// Number of a queue's copies from which on a submission first removes those that are complete.
+constexpr size_t kMaxKept = 64;
+/// Interval at which the watcher checks open waits, and number of checks without one after which it sleeps.
 constexpr auto kLookEvery = std::chrono::milliseconds(3);
 constexpr int kLooksInVain = 30;
+/// Pauses of a submission that waits for room in a ring: kShortPauses of kRoomAfter, then kRoomAfterLong
+/// each.
 constexpr auto kRoomAfter = std::chrono::microseconds(20);
-/// Long pauses are used after this number of short ones.
 constexpr auto kRoomAfterLong = std::chrono::milliseconds(1);
 constexpr uint32_t kShortPauses = 500;
 
@@ -45,7 +50,7 @@ amd_signal_t& signal_of(uint64_t handle) {
   return *reinterpret_cast<amd_signal_t*>(handle);
 }
 
-/// Merges rows and layers without gaps into fewer and longer rows.
+/// Merges adjacent rows, and adjacent layers of one row, into longer rows.
 hsabe_copy_t folded(hsabe_copy_t copy) {
   if (copy.height > 1 && copy.width == copy.source_pitch && copy.width == copy.destination_pitch) {
     copy.width *= copy.height;
@@ -70,7 +75,7 @@ bool is_row(const hsabe_copy_t& copy) {
   return copy.height <= 1 && copy.depth <= 1;
 }
 
-/// Whether it is one row with a completion signal and without times, as most copies are.
+/// Whether the copy is one row with a completion signal and without time stamps. Most copies are.
 bool is_plain(const hsabe_copy_t& copy) {
   return is_row(copy) && copy.completion != 0 && copy.start_time == 0 && copy.end_time == 0;
 }
@@ -161,7 +166,8 @@ CopyEngines::~CopyEngines() {
 CopyEngines::Engine* CopyEngines::engine(size_t number) {
   Engine& engine = engines_[number];
   if (engine.queue != nullptr) return &engine;
-  // If copies from the host belong on the first engine, it must be requested first.
+  // The driver assigns engines in the order of the requests. If copies from the host must use the device's
+  // engine 0, that engine is requested before all others.
   if (device_.has_quirk(kQuirkHostCopyOnEngine0) && number != kToDevice) this->engine(kToDevice);
   const auto now = Clock::now();
   if (engine.asked != Clock::time_point{} && now - engine.asked < kAskAgainAfter) return nullptr;
@@ -186,7 +192,8 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
   const bool waits_openly = waits.open || waits.behind != 0;
   if (copy.from_host == 0 && copy.to_host == 0) {
     if (copy.width * copy.height * copy.depth > kEngineBytesWithin) return nullptr;
-    for (const size_t number : {kFromDevice, kToDevice}) {  // not after a long copy
+    // An engine that still executes a long copy is not used: a kernel is faster.
+    for (const size_t number : {kFromDevice, kToDevice}) {
       Engine* const found = may_take(number, waits) && !waits_openly ? engine(number) : nullptr;
       if (found == nullptr) continue;
       if (found->large_end <= found->queue->known_read() || found->large_end <= found->queue->read())
@@ -197,17 +204,18 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
   const size_t best = copy.to_host != 0 ? kFromDevice : kToDevice;
   const size_t other = best == kToDevice ? kFromDevice : kToDevice;
   const bool either = !device_.has_quirk(kQuirkHostCopyOnEngine0);
-  // After its dependency on the same engine, a short copy finds the signal changed; another engine would have
-  // to poll it.
+  // A short copy that depends on the other engine's copies, and on none of this engine's, is queued after
+  // them. It then finds their signals changed; the best engine would have to poll them.
   if (either && waits.on == 1u << other && !waits_openly && may_take(other, waits) &&
       copy.width * copy.height * copy.depth <= kEngineBytesWithin)
     return engine(other);
   if (may_take(best, waits)) return engine(best);
-  // While the engine waits for something else, the other one serves both directions.
+  // The best engine is in an open wait that this copy does not depend on. The other one copies in both
+  // directions meanwhile.
   return either && !waits_openly && may_take(other, waits) ? engine(other) : nullptr;
 }
 
-/// Returns null if there is none, or if it has ended.
+/// Returns the queue for kernels, or null if there is none. Removes it first if it has failed.
 ServiceQueue* CopyEngines::service() {
   if (service_ != nullptr && service_->failed()) end_service(HSA_STATUS_ERROR);
   return service_.get();
@@ -216,7 +224,7 @@ ServiceQueue* CopyEngines::service() {
 hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
   const MutexLock making(making_);
   std::vector<std::shared_ptr<ServiceQueue>> stopped;
-  stopped.reserve(1);  // reserves for the next one that stops, because the handler cannot report a failure
+  stopped.reserve(1);  // becomes the memory of stopped_: end_service() cannot report a failed allocation
   std::shared_ptr<ServiceQueue> queue;
   {
     const std::lock_guard lock(mutex_);
@@ -247,7 +255,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 // Copies
 // -----------------------------------------------------------------------------------------------------
 
-/// Called before a copy is submitted: note() then cannot fail.
+/// Reserves memory for note(), which then cannot fail after the copy has been submitted.
 [[gnu::always_inline]] inline void CopyEngines::make_room(Engine& engine) {
   if (engine.copies.size() >= kMaxKept) engine.copies.read(engine.queue->read());
   engine.copies.make_room();
@@ -271,7 +279,8 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
   return Result::kDone;
 }
 
-/// Submits a copy between host and device without dependencies, if the engine exists: no decision is needed.
+/// Submits a copy between host and device without dependencies to its usual engine, the most frequent case.
+/// Returns false, without an effect, if the copy needs the general path: submit_folded().
 inline bool CopyEngines::submit_plain(const hsabe_copy_t& copy) {
   if (copy.dependency_count != 0 || copy.engines != 0 || (copy.from_host == 0 && copy.to_host == 0))
     return false;
@@ -289,7 +298,7 @@ hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
 hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
   const CopyQueue* full = nullptr;
   uint64_t read = 0;
-  uint32_t pauses = 0;  // since the engine of `full` last made progress
+  uint32_t pauses = 0;  // number of pauses since the engine of `full` last made progress
   for (;;) {
     Result result = Result::kNotThisWay;
     {
@@ -308,7 +317,8 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
         drop(*engine, HSA_STATUS_ERROR);
         continue;
       }
-      // After an open wait, there may be no room until the caller satisfies it.
+      // After an open wait, the engine makes room only when the program changes the signal, perhaps after
+      // this call.
       if (result == Result::kNoRoom && engine->copies.open()) result = Result::kNotThisWay;
       const bool may_be_kernel = copy.engines == 0 || !engines_usable_;
       if (result == Result::kNotThisWay && may_be_kernel) result = by_kernel(copy, waits);
@@ -326,7 +336,8 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
 
 CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
   Waits waits;
-  // The engines' progress matters only then, and reading it is not free.
+  // Reads the engines' progress only if the copy has dependencies or an engine is in an open wait. Reading is
+  // not free.
   const auto is_open = [](const Engine& engine) { return engine.copies.open(); };
   if (copy.dependency_count != 0 || std::any_of(engines().begin(), engines().end(), is_open)) {
     for (Engine& engine : engines()) {
@@ -349,7 +360,7 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
       if (promise.open) behind |= 1u << e;
     }
     if (promised < value) {
-      value = signal_value(signal);  // the copy that would change it may have just completed
+      value = signal_value(signal);  // its copy may have completed since the first load
       if (value == 0) continue;
       waits.open = true;
     }
@@ -423,7 +434,8 @@ CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits
   const size_t barriers = (waits.signals.size() + kBarrierSignals - 1) / kBarrierSignals;
   const size_t start = copy.start_time != 0 ? 1 : 0;
   const size_t end = copy.end_time != 0 ? 1 : 0;
-  // One row completes by itself; several, and times, by a barrier packet after them.
+  // The kernel of a single row without an end time decrements the completion signal itself. Otherwise a
+  // barrier packet after the kernels does.
   const bool plain = rows == 1 && end == 0;
   const size_t slots = barriers + start + rows + end + (plain ? 0 : 1);
   if (slots > ServiceQueue::kSlotsMax) return Result::kNotThisWay;
@@ -473,7 +485,8 @@ CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits
 // Failures
 // ------------------------------------------------------------------------------------------------
 
-/// Ends an engine's copies: stops its queue first, so that no copy both completes and fails.
+/// Destroys an engine's queue and fails its remaining copies. Stops the queue first, so that no copy both
+/// completes and fails.
 void CopyEngines::drop(Engine& engine, hsa_status_t status) {
   if (engine.queue == nullptr) return;
   engine.queue->stop();
@@ -495,7 +508,7 @@ void CopyEngines::end_service(hsa_status_t status) {
 
 void CopyEngines::service_stopped(hsa_status_t status) {
   const std::lock_guard lock(mutex_);
-  // Another thread may have handled it, and there may be a new queue.
+  // Another thread may already have removed the queue that stopped, and service_ may be its successor.
   if (service_ != nullptr && service_->failed()) end_service(status);
 }
 
@@ -512,7 +525,7 @@ void CopyEngines::abandon(hsa_status_t status) {
   service_copies_.fail(device_.host, status);
 }
 
-/// Starts the watcher. Returns false without a thread.
+/// Starts the watcher's thread unless it runs. Returns false if it cannot be started.
 bool CopyEngines::start_watcher() {
   if (watcher_.joinable()) return true;
   const ProgramSignalsBlocked blocked;
@@ -526,7 +539,8 @@ bool CopyEngines::start_watcher() {
 }
 
 void CopyEngines::look_after_open_waits() {
-  // Most waits are short, and others follow: waking the watcher for each would dominate the cost.
+  // Wakes the watcher only if it sleeps without a timeout. Most waits are short and others follow, so waking
+  // it for each would be most of a submission's time.
   if (!std::exchange(looking_, true)) look_.notify_one();
 }
 
@@ -592,8 +606,8 @@ void CopyEngines::engines(uint32_t* all, uint32_t* idle) {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < engine_count_; ++i) {
     *all |= 1u << i;
-    // If kernels copy, engines are still reported, as in ROCr: HIP 6 rejects a device without engines. They
-    // are always idle.
+    // Engines without a queue are reported too, as in ROCr, because HIP 6 rejects a device without engines.
+    // They are idle.
     if (engines_[i].queue == nullptr || engines_[i].queue->idle()) *idle |= 1u << i;
   }
 }
@@ -609,7 +623,8 @@ hsabe_status_t CopyEngines::invalidate_code() {
   bool busy = false;
   status = queue->run_pm4(packet, true, &busy);
   if (!busy) return status;
-  // A copy in that queue may take long, or wait for one that does. This call must not wait for it.
+  // A copy in the queue for kernels may take long, or wait for one that does. The packet must not wait for
+  // it, and runs in another queue.
   std::shared_ptr<ServiceQueue> control;
   {
     const MutexLock lock(control_mutex_);

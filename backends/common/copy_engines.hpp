@@ -1,23 +1,27 @@
 // Copies and fills of a device: by its copy engines if they are usable, otherwise by kernels.
 //
-// Engines and the queue for kernels are created on first use. An engine that is not available (there are a
-// few, for all processes) is not an error: kernels copy then, and the engine is requested again from time to
-// time.
+// The queues of engines and the queue for kernels are created on first use. The engines' queues are shared by
+// all processes, so the driver may have none left. This is not an error: kernels copy meanwhile, and the
+// queue is requested again later.
 //
 // *Threads:* any thread, also concurrently.
-// *Waiting:* a queue executes in order, so a waiting copy delays all later ones in it, perhaps the one that
-// it waits for. A signal that a submitted copy will change needs no further action: any queue may wait for
-// it. For other signals (of a kernel or the host), an engine can have one such copy at a time, an *open
-// wait*: until it ends, only copies that depend on it are queued after it, and all others use another queue.
-// The queue of kernels never has an open wait. A copy without a suitable queue is rejected, and the runtime
-// waits.
-// *Failure:* when a queue fails, all of its incomplete copies end with a negative signal, and the queue is
-// created again on the next use. An engine has completed what it has read. A processor has only started it,
-// so the signal shows if a kernel is complete: it is not positive, or has been stamped, which shows it even
-// if the program has stored to it since. A signal of an open wait that becomes negative ends the copies after
-// it in the same way; a thread, started by the first open wait, checks for this every few milliseconds.
-// *Memory:* a submission allocates everything before it writes to a queue: a failing submission has no
-// effect.
+//
+// *Waiting:* a queue executes in order, so a copy that waits delays all later copies in its queue, perhaps
+// the one that it waits for. If a copy waits only for signals that submitted copies will change, any queue
+// may take it. If it waits for another signal, which a kernel or the host changes, it is an *open wait*. An
+// engine's queue can have one open wait at a time. Until it ends, only copies that depend on it are queued
+// after it; all others use another queue. The queue for kernels never has an open wait. A copy without a
+// suitable queue is rejected, and the runtime waits for its dependencies.
+//
+// *Failure:* when a queue fails, the signals of its incomplete copies become negative, and the queue is
+// created again on the next use. An engine has completed all copies that it has read. A processor may only
+// have started a kernel that it has read. The kernel is complete if its signal is not positive or has a new
+// end time; the end time shows it even if the program has stored to the signal since. If a signal of an open
+// wait becomes negative, the engine's queue fails, too. A thread, started by the first open wait, checks for
+// this every few milliseconds.
+//
+// *Memory:* a submission allocates all memory before it writes to a queue. If an allocation fails, the
+// submission has no effect.
 #pragma once
 
 #include <array>
@@ -65,8 +69,8 @@ class CopyEngines {
   struct Engine {
     std::unique_ptr<CopyQueue> queue;
     CopiesUnderway copies;
-    uint64_t large_end = 0;     ///< end of the last long copy
-    Clock::time_point asked{};  ///< time of the driver's last rejection
+    uint64_t large_end = 0;     ///< index in the queue of the end of the last long copy
+    Clock::time_point asked{};  ///< time when the driver rejected the queue; 0 if it did not
   };
   struct Wait {
     uint64_t signal;
@@ -75,11 +79,13 @@ class CopyEngines {
   /// Unsatisfied dependencies of a copy.
   struct Waits {
     std::vector<Wait> signals;
-    bool open = false;    ///< on signals that no copy will change
-    uint32_t behind = 0;  ///< on copies after the open waits of these engines
-    uint32_t on = 0;      ///< on copies of these engines
-    bool failed = false;  ///< on a failed operation
+    bool open = false;    ///< whether one is a signal that no submitted copy will change
+    uint32_t behind = 0;  ///< engines (bits) with an open wait before a copy that will change one of them
+    uint32_t on = 0;      ///< engines (bits) with a copy that will change one of them
+    bool failed = false;  ///< whether one is negative: its operation has failed
   };
+  /// kNoRoom: the queue is full. kNoService: the queue for kernels must be created first. kNotThisWay: the
+  /// engine, or kernels, cannot take this copy.
   enum class Result { kDone, kNoRoom, kNoService, kNotThisWay };
 
   bool submit_plain(const hsabe_copy_t& copy);
@@ -126,10 +132,10 @@ class CopyEngines {
   std::array<Engine, kMaxEngines> engines_;
   std::shared_ptr<ServiceQueue> service_;
   CopiesUnderway service_copies_{ServiceQueue::kLag};
-  // must be destroyed by another thread than their handler's
+  // failed queues; a queue must not be destroyed by the thread that reports its failure
   std::vector<std::shared_ptr<ServiceQueue>> stopped_;
   bool ending_ = false;
-  bool looking_ = false;  // the watcher sleeps with a timeout
+  bool looking_ = false;  // whether the watcher checks at intervals; if not, it must be woken
   std::condition_variable_any look_;
   std::thread watcher_;
 

@@ -1,8 +1,9 @@
 // A queue of one of the device's copy engines.
 //
 // *Threads:* not thread-safe; guarded by the owner's lock. A submission is written contiguously.
-// *Memory order:* packets before the write index, the write index before the doorbell (release); the engine's
-// read index is loaded with acquire before its part of the ring is written again.
+// *Memory order:* packets are written before the write index, and the write index before the doorbell
+// (release). The read index is loaded with acquire before a part of the ring that the engine has read is
+// written again.
 #pragma once
 
 #include <array>

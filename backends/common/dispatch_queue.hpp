@@ -43,9 +43,10 @@ class DispatchQueue {
   /// For ScratchKeeper. Reclaims more than `more_than` bytes of scratch if the queue is idle or stopped, and
   /// returns whether it did. Otherwise the current dispatch releases the scratch at its end.
   bool give_up_scratch(uint64_t more_than);
+  /// Returns the size of the queue's scratch.
   uint64_t scratch_bytes() const;
-  /// The same, without scratch that is kept until destruction because the driver does not remove the queue
-  /// from the device.
+  /// Returns the size of the scratch that can be released before the queue is destroyed. If the driver does
+  /// not remove the queue from the device, only scratch for a single dispatch can.
   uint64_t returnable_scratch() const;
   /// Serves the processor, which waits for scratch. Returns whether that is settled. Calls must not overlap.
   bool retry_scratch();
@@ -93,9 +94,9 @@ class DispatchQueue {
   const uint64_t cookie_;
   const std::function<void(hsa_status_t)> when_stopped_;
   QueueMemory memory_;
-  amd_queue_t* queue_ = nullptr;  // in memory_.control
-  uint64_t inactive_ = 0;         // signal
-  uint64_t exceptions_ = 0;       // signal; 0: the driver does not report exceptions
+  amd_queue_t* queue_ = nullptr;  // points into memory_.control
+  uint64_t inactive_ = 0;         // handle of the inactive signal
+  uint64_t exceptions_ = 0;       // handle of their signal; 0: the driver does not report exceptions
   uint32_t queue_id_ = 0;
   bool created_ = false;
   AqlRing ring_;

@@ -319,7 +319,7 @@ TEST_P(DispatchQueueTest, StopIfDriverDoesNotResumeThem) {
 
 TEST_P(DispatchQueueTest, StopWithoutScratch) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({end()}), 300'000, done);  // more than a wave's maximum
+  launch(kernel({end()}), 3'000'000, done);  // more than a wave's maximum
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_OUT_OF_RESOURCES)));
   EXPECT_TRUE(queue_->stopped());

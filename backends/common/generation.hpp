@@ -29,6 +29,7 @@ uint32_t* put_packet(uint32_t* to, Arguments... arguments) {
   return put(to, kPacket(arguments...));
 }
 
+struct CounterGeneration;
 struct ImageGeneration;
 
 struct Generation {
@@ -59,6 +60,7 @@ struct Generation {
   bool cu_pairs;
 
   const ImageGeneration* images;
+  const CounterGeneration* counters;
 };
 
 }  // namespace rigel::gfx

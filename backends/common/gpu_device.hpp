@@ -121,7 +121,7 @@ class Device {
     uint64_t begin;
     uint64_t size;
   };
-  std::vector<Span> scratch_used_;  // in the pool, sorted
+  std::vector<Span> scratch_used_;  // used ranges of the pool, sorted
 
   std::unique_ptr<ScratchKeeper> scratch_;
   std::unique_ptr<TrapHandler> traps_;

@@ -48,6 +48,12 @@ hsabe_status_t shape_of(const hsa_ext_image_descriptor_t& image, ImageShape& sha
   return HSA_STATUS_SUCCESS;
 }
 
+uint64_t slice_pitch_of(const ImageGeneration& generation, const ImageShape& shape, uint64_t row_pitch) {
+  if (!shape.is_array() && !shape.is_volume()) return row_pitch * shape.height;
+  const uint64_t unit = generation.slice_row_alignment;
+  return (row_pitch + unit - 1) / unit * unit * shape.height;
+}
+
 /// Data after the resource for compilers' image functions: type, order and width.
 void describe_for_compilers(const hsa_ext_image_descriptor_t& image,
                             std::span<uint32_t, HSABE_IMAGE_WORDS> words) {
@@ -136,7 +142,7 @@ hsabe_status_t lay_out_image(const ImageGeneration& generation, GfxVersion versi
     if (row_pitch == 0 ? out.row_pitch != least : !takes) return HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED;
   }
   // A resource does not contain the slice pitch, so only one value is valid.
-  out.slice_pitch = out.row_pitch * shape.height;
+  out.slice_pitch = slice_pitch_of(generation, shape, out.row_pitch);
   if (slice_pitch != 0 && slice_pitch != out.slice_pitch) return HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED;
   out.size = out.slice_pitch * shape.depth * shape.layers;
   return HSA_STATUS_SUCCESS;
@@ -184,7 +190,7 @@ hsabe_status_t describe_foreign_image(const ImageGeneration& generation, GfxVers
     if (const uint64_t pitch = generation.row_pitch_of(shape, version, words.first<8>()); pitch != 0) {
       out.linear = 1;
       out.row_pitch = pitch;
-      out.slice_pitch = pitch * shape.height;
+      out.slice_pitch = slice_pitch_of(generation, shape, pitch);
       out.size = out.slice_pitch * shape.depth * shape.layers;
     }
   }
@@ -192,7 +198,8 @@ hsabe_status_t describe_foreign_image(const ImageGeneration& generation, GfxVers
   return HSA_STATUS_SUCCESS;
 }
 
-hsabe_status_t describe_sampler(const hsa_ext_sampler_descriptor_v2_t& sampler,
+hsabe_status_t describe_sampler(const ImageGeneration& generation,
+                                const hsa_ext_sampler_descriptor_v2_t& sampler,
                                 std::span<uint32_t, HSABE_SAMPLER_WORDS> words) {
   const auto x = clamp(sampler.address_modes[0]);
   const auto y = clamp(sampler.address_modes[1]);
@@ -205,7 +212,7 @@ hsabe_status_t describe_sampler(const hsa_ext_sampler_descriptor_v2_t& sampler,
       sampler.filter_mode == HSA_EXT_SAMPLER_FILTER_MODE_LINEAR ? 1 : 0;  // BILINEAR, POINT
   std::fill(words.begin(), words.end(), 0u);
   words[0] = field(*x, 0, 3) | field(*y, 3, 3) | field(*z, 6, 3) | field(in_elements, 15, 1);
-  words[1] = field(4095, 12, 12);                          // MAX_LOD: all levels
+  words[1] = field(4095, generation.lod_bits, 12);         // MAX_LOD: all levels
   words[2] = field(filter, 20, 2) | field(filter, 22, 2);  // XY_MAG_FILTER, XY_MIN_FILTER
   // Word 3 is 0: the border is transparent black.
   return HSA_STATUS_SUCCESS;

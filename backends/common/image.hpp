@@ -39,6 +39,8 @@ struct ImageGeneration {
   /// Whether a row pitch is supported. `pitch` is a multiple of the element and at least `row_pitch`.
   bool (*takes_row_pitch)(const ImageShape& shape, GfxVersion version, uint64_t pitch);
   uint32_t row_pitch_alignment;
+  uint32_t slice_row_alignment;  ///< Slices are as large as if row pitches were multiples of this.
+  uint8_t lod_bits;              ///< Size of MIN_LOD and MAX_LOD in samplers.
 
   void (*describe)(const ImageShape& shape, GfxVersion version, uint64_t address, uint64_t row_pitch,
                    ResourceWords words);
@@ -82,8 +84,9 @@ hsabe_status_t describe_foreign_image(const ImageGeneration& generation, GfxVers
                                       hsabe_image_layout_t& out,
                                       std::span<uint32_t, HSABE_IMAGE_WORDS> words);
 
-/// The same for all generations.
-hsabe_status_t describe_sampler(const hsa_ext_sampler_descriptor_v2_t& sampler,
+/// Writes the words of a sampler.
+hsabe_status_t describe_sampler(const ImageGeneration& generation,
+                                const hsa_ext_sampler_descriptor_v2_t& sampler,
                                 std::span<uint32_t, HSABE_SAMPLER_WORDS> words);
 
 }  // namespace rigel::gfx

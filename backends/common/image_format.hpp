@@ -39,7 +39,7 @@ struct ImageFormat {
   uint32_t element_size = 0;  ///< bytes
   DataFormat data = DataFormat::kInvalid;
   NumberFormat number = NumberFormat::kUnorm;
-  Select select[4] = {};  ///< for red, green, blue and alpha, from memory
+  Select select[4] = {};  ///< source in memory of red, green, blue and alpha
   /// TEX_BC_SWIZZLE: position of the border colour's alpha. gfx9 and later.
   uint32_t border_swizzle = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "backends/gfx10/image.hpp"
 #include "backends/gfx11/image.hpp"
+#include "backends/gfx12/image.hpp"
 #include "backends/gfx8/image.hpp"
 #include "backends/gfx9/image.hpp"
 
@@ -15,7 +16,7 @@ namespace rigel::gfx {
 namespace {
 
 constexpr GfxVersion kFiji{8, 0, 3}, kVega10{9, 0, 0}, kNavi10{10, 1, 0}, kNavi21{10, 3, 0},
-    kNavi31{11, 0, 0};
+    kNavi31{11, 0, 0}, kNavi48{12, 0, 1};
 constexpr uint64_t kAddress = 0x7f12'3456'7800;
 
 struct Generation {
@@ -29,6 +30,7 @@ const Generation kGfx9{"gfx9", gfx9::kImages, kVega10};
 const Generation kGfx101{"gfx10_1", gfx10::kImages, kNavi10};
 const Generation kGfx103{"gfx10_3", gfx10::kImages, kNavi21};
 const Generation kGfx11{"gfx11", gfx11::kImages, kNavi31};
+const Generation kGfx12{"gfx12", gfx12::kImages, kNavi48};
 
 using Words = std::array<uint32_t, HSABE_IMAGE_WORDS>;
 
@@ -152,6 +154,45 @@ TEST(ImageWords, DescribePlaneAndBufferOnGfx11) {
   const Words buffer = words_of(kGfx11, row(HSA_EXT_IMAGE_GEOMETRY_1DB, 50));
   EXPECT_EQ(nv::kBufferFormat.in(buffer), 22u) << "32_FLOAT";
   EXPECT_EQ(nv::kBufferResourceLevel.in(buffer), 0u);
+}
+
+// resource_gfx12.h of ROCr.
+TEST(ImageWords, DescribePlaneAndBufferOnGfx12) {
+  constexpr Field kFormat{1, 17, 8}, kWidthLo{1, 30, 2}, kWidthHi{2, 0, 14}, kHeight{2, 14, 16},
+      kSwMode{3, 20, 5}, kType{3, 28, 4}, kPitch{4, 0, 16};
+  const Words words = words_of(kGfx12, plane(302, 67));
+  EXPECT_EQ(words[0], static_cast<uint32_t>(kAddress >> 8));
+  EXPECT_EQ(kFormat.in(words), 42u) << "8_8_8_8_UNORM";
+  EXPECT_EQ(kWidthLo.in(words) | kWidthHi.in(words) << 2, 301u);
+  EXPECT_EQ(kHeight.in(words), 66u);
+  EXPECT_EQ(kSwMode.in(words), 0u);
+  EXPECT_EQ(kType.in(words), 9u);
+  EXPECT_EQ(kPitch.in(words), 319u);
+  EXPECT_EQ(kPitch.in(words_of(kGfx12, plane(302, 67), 0x20000)), 0x7fffu);
+  const Words buffer = words_of(kGfx12, row(HSA_EXT_IMAGE_GEOMETRY_1DB, 50));
+  EXPECT_EQ(nv::kBufferFormat.in(buffer), 22u) << "32_FLOAT";
+}
+
+// addrlib3.cpp and gfx12addrlib.cpp of ROCr: rows are aligned to 128 bytes, and slices have room for 256.
+TEST(ImageLayout, HasNarrowRowsOfArraysOnGfx12) {
+  hsa_ext_image_descriptor_t layers = plane(33, 16);
+  EXPECT_EQ(opaque(kGfx12, layers).row_pitch, 256u);
+  EXPECT_EQ(opaque(kGfx12, layers).size, 256u * 16);
+  layers.geometry = HSA_EXT_IMAGE_GEOMETRY_2DA;
+  layers.array_size = 7;
+  layers.width = 65;
+  EXPECT_EQ(opaque(kGfx12, layers).row_pitch, 384u);
+  EXPECT_EQ(opaque(kGfx12, layers).slice_pitch, 512u * 16);
+  EXPECT_EQ(opaque(kGfx12, layers).size, 512u * 16 * 7);
+  EXPECT_EQ(opaque(kGfx11, layers).row_pitch, 512u);
+}
+
+TEST(SamplerWords, HaveWiderLevelsOnGfx12) {
+  std::array<uint32_t, HSABE_SAMPLER_WORDS> words{};
+  ASSERT_EQ(describe_sampler(kGfx12.images, {0, 0, 0, {0, 0, 0}}, words), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(words[1], 4095u << 13);
+  ASSERT_EQ(describe_sampler(kGfx11.images, {0, 0, 0, {0, 0, 0}}, words), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(words[1], 4095u << 12);
 }
 
 TEST(ImageWords, DescribeChannelsAndBorder) {
@@ -369,6 +410,7 @@ TEST(SamplerWords, DescribeModes) {
   constexpr Field kBorderColorType{3, 30, 2};
   std::array<uint32_t, HSABE_SAMPLER_WORDS> words{};
   ASSERT_EQ(describe_sampler(
+                kGfx9.images,
                 {HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
                  HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
                  HSA_EXT_SAMPLER_FILTER_MODE_NONE,
@@ -388,7 +430,8 @@ TEST(SamplerWords, DescribeModes) {
   EXPECT_EQ(kMipFilter.in(words), 0u);
   EXPECT_EQ(kBorderColorType.in(words), 0u) << "transparent black";
   constexpr uint32_t kBorder = HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER;
-  ASSERT_EQ(describe_sampler({HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED,
+  ASSERT_EQ(describe_sampler(kGfx9.images,
+                             {HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED,
                               HSA_EXT_SAMPLER_FILTER_MODE_NEAREST,
                               HSA_EXT_SAMPLER_FILTER_MODE_NONE,
                               {kBorder, kBorder, kBorder}},
@@ -402,12 +445,12 @@ TEST(SamplerWords, DescribeModes) {
 TEST(SamplerWords, RefuseWhatIsNoMode) {
   std::array<uint32_t, HSABE_SAMPLER_WORDS> words{};
   const auto refused = HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED;
-  EXPECT_EQ(describe_sampler({2, 0, 0, {0, 0, 0}}, words), refused);
-  EXPECT_EQ(describe_sampler({0, 2, 0, {0, 0, 0}}, words), refused);
+  EXPECT_EQ(describe_sampler(kGfx9.images, {2, 0, 0, {0, 0, 0}}, words), refused);
+  EXPECT_EQ(describe_sampler(kGfx9.images, {0, 2, 0, {0, 0, 0}}, words), refused);
   for (const int axis : {0, 1, 2}) {
     hsa_ext_sampler_descriptor_v2_t sampler{};
     sampler.address_modes[axis] = 5;
-    EXPECT_EQ(describe_sampler(sampler, words), refused) << axis;
+    EXPECT_EQ(describe_sampler(kGfx9.images, sampler, words), refused) << axis;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
 #include "backends/gfx11/chips.hpp"
+#include "backends/gfx12/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -97,6 +98,8 @@ const LinuxChip kChips[] = {
     {&gfx11::kFamily, {11, 0, 3}, "HawkPoint", {0x1900, 0x1901}},
     {&gfx11::kFamily, {11, 5, 0}, "Strix", {0x150e}},
     {&gfx11::kFamily, {11, 5, 1}, "StrixHalo", {0x1586}},
+    {&gfx12::kFamily, {12, 0, 0}, "Navi44", {0x7590}},
+    {&gfx12::kFamily, {12, 0, 1}, "Navi48", {0x7550, 0x7551}},
 };
 
 TEST(LinuxChips, AreSelectedAndNamedByEveryId) {
@@ -124,7 +127,8 @@ TEST(LinuxChips, AreSelectedAndNamedByEveryId) {
 TEST(LinuxChips, CoverAllChipsExceptCompilerOnlyOnes) {
   std::set<std::string_view> driven;
   for (const LinuxChip& chip : kChips) driven.insert(find_chip(*chip.family, chip.version)->processor);
-  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily}) {
+  for (const Family* family :
+       {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily, &gfx12::kFamily}) {
     for (const Chip& chip : family->chips) {
       const bool compilers_only =
           chip.processor == "gfx805" || chip.processor == "gfx810" || chip.processor == "gfx909";

@@ -15,11 +15,16 @@ template <size_t kDwords>
 using Packet = std::array<uint32_t, kDwords>;
 
 constexpr uint32_t kNop = 0x10;
+constexpr uint32_t kPredExec = 0x23;
 constexpr uint32_t kWriteData = 0x37;
 constexpr uint32_t kWaitRegMem = 0x3c;
 constexpr uint32_t kIndirectBuffer = 0x3f;
+constexpr uint32_t kCopyData = 0x40;
+constexpr uint32_t kEventWrite = 0x46;
 constexpr uint32_t kReleaseMem = 0x49;
 constexpr uint32_t kAcquireMem = 0x58;
+constexpr uint32_t kSetShReg = 0x76;
+constexpr uint32_t kSetUconfigReg = 0x79;
 
 /// Header of a packet of `dwords` dwords with the header, at least 2.
 constexpr uint32_t header(uint32_t opcode, size_t dwords) {
@@ -36,6 +41,36 @@ constexpr uint32_t high(uint64_t value) {
 constexpr Packet<4> indirect_buffer(uint64_t va, uint32_t dwords) {
   constexpr uint32_t kValid = 1u << 23;
   return {header(kIndirectBuffer, 4), low(va), high(va) & 0xffff, (dwords & 0xfffff) | kValid};
+}
+
+/// Lets only compute die `die` execute the next `dwords` dwords. gfx9 with several dies.
+constexpr Packet<2> pred_exec(uint32_t die, uint32_t dwords) {
+  return {header(kPredExec, 2), 1u << die << 24 | (dwords & 0x3fff)};
+}
+
+// Registers, by dword address
+// -------------------------------------------------------------------------------------
+
+/// Writes a register of the queue's compute state, at 0x2c00 to 0x2fff.
+constexpr Packet<3> set_sh_reg(uint32_t address, uint32_t value) {
+  return {header(kSetShReg, 3), address - 0x2c00, value};
+}
+
+/// Writes a register that user mode may configure, at 0xc000 to 0xffff.
+constexpr Packet<3> set_uconfig_reg(uint32_t address, uint32_t value) {
+  return {header(kSetUconfigReg, 3), address - 0xc000, value};
+}
+
+/// Stores a register at `va`, a multiple of 4.
+constexpr Packet<6> store_register(uint32_t address, uint64_t va) {
+  constexpr uint32_t kToMemory = 5u << 8, kConfirm = 1u << 20;
+  return {header(kCopyData, 6), kToMemory | kConfirm, address, 0, low(va), high(va)};
+}
+
+/// Waits until the queue's earlier dispatches have ended.
+constexpr Packet<2> wait_for_dispatches() {
+  constexpr uint32_t kCsPartialFlush = 7, kEventIndex = 4u << 8;
+  return {header(kEventWrite, 2), kCsPartialFlush | kEventIndex};
 }
 
 /// Skips `dwords` (2 … 16385) dwords of a stream.
@@ -71,7 +106,7 @@ constexpr Packet<7> acquire_mem(uint32_t coher) {
   return {header(kAcquireMem, 7), coher, 0xffffffff, 0xff, 0, 0, 0x0a};
 }
 
-/// The same for gfx10, whose cache requests have a separate dword.
+/// Applies cache requests (kGcr) to the whole address space. gfx10 and gfx11, which have a dword for them.
 constexpr Packet<8> acquire_mem_gcr(uint32_t gcr) {
   return {header(kAcquireMem, 8), 0, 0xffffffff, 0xff, 0, 0, 0x0a, gcr};
 }

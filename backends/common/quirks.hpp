@@ -1,7 +1,7 @@
 // Deviations of chips from their generation: errors and missing functions, as named bits.
 //
-// A quirk belongs to a device, never to the process. select() derives the bits from a node's properties;
-// caps.quirks shows them to tools; code that works around a quirk tests its bit only.
+// A quirk belongs to a device, never to the process. select() derives the bits from a node's properties.
+// Tools read them in caps.quirks. Code that works around a quirk tests only its bit.
 #pragma once
 
 #include <cstdint>

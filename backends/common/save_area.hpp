@@ -12,20 +12,20 @@ struct SaveAreaHeader {
   uint32_t control_stack_bytes;
   uint32_t wave_state_offset;
   uint32_t wave_state_bytes;
-  uint32_t debug_offset;  ///< from the start of this header to the debugger's memory
+  uint32_t debug_offset;  ///< offset of the debugger's memory from the start of this header
   uint32_t debug_bytes;
-  /// address at which the driver sets the bit (1 << code - 1) of an exception; 0: none
+  /// Address of a mask in which the driver sets the bit (1 << code - 1) of an exception. 0: none.
   uint64_t error_reason_va;
-  uint32_t error_event_id;  ///< event that it then sets
+  uint32_t error_event_id;  ///< event that the driver then sets
   uint32_t reserved;
 };
 static_assert(sizeof(SaveAreaHeader) == 40);
 
 struct SaveArea {
-  uint32_t control_stack_bytes = 0;  ///< for one XCC, as for CREATE_QUEUE
-  uint32_t area_bytes = 0;           ///< for one XCC: control stack and waves, as for CREATE_QUEUE
-  uint32_t debug_bytes = 0;          ///< for one XCC, after the areas of all XCCs
-  uint64_t allocation_bytes = 0;     ///< for all XCCs, whole pages
+  uint32_t control_stack_bytes = 0;  ///< size for one XCC, as CREATE_QUEUE expects it
+  uint32_t area_bytes = 0;        ///< size of control stack and waves of one XCC, as CREATE_QUEUE expects it
+  uint32_t debug_bytes = 0;       ///< size for one XCC; follows the areas of all XCCs
+  uint64_t allocation_bytes = 0;  ///< size for all XCCs, in whole pages
 };
 
 /// Chips with kQuirkNoWaveSave do not use it, but amdkfd requires it for their queues from 6.12 on.

@@ -5,6 +5,7 @@
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
 #include "backends/gfx11/chips.hpp"
+#include "backends/gfx12/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -36,6 +37,8 @@ TEST(SaveArea, HasSizesOfDriver) {
       {"Navi21", gfx10::kFamily, testing::navi21(), 0x7000, 0x1a97000, 0x14000},
       {"Navi31", gfx11::kFamily, testing::navi31(), 0xa000, 0x2bea000, 0x18000},
       {"Navi33", gfx11::kFamily, testing::navi33(), 0x4000, 0xaa4000, 0x8000},
+      // As a Radeon AI PRO R9700 reports them: ctl_stack_size 28672, cwsr_size 30699520.
+      {"Navi48", gfx12::kFamily, testing::navi48(), 0x7000, 0x1d47000, 0x10000},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.board);

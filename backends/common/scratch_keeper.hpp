@@ -67,7 +67,7 @@ class ScratchKeeper {
   struct Entry {
     DispatchQueue* queue;
     uint32_t users = 0;    // threads that use it without the lock: it must stay
-    bool waits = false;    // for scratch: the thread retries
+    bool waits = false;    // whether it waits for scratch: the thread retries
     bool leaving = false;  // no further use may start
   };
   Entry* find(const DispatchQueue& queue) RIGEL_REQUIRES(mutex_);

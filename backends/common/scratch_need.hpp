@@ -31,7 +31,7 @@ struct ScratchDevice {
   uint32_t compute_units = 0;
   uint32_t engines = 1;  ///< shader arrays, which receive work-groups round-robin
   uint32_t slots_per_cu = 0;
-  bool interleaves = false;  ///< from gfx10 on: an engine receives several small work-groups at a time
+  bool interleaves = false;  ///< an engine receives several small work-groups at a time (from gfx10 on)
   uint32_t xccs = 1;
   TmpringLayout tmpring{};
 
@@ -54,8 +54,8 @@ struct ScratchNeed {
   uint32_t waves_per_group = 0;
   uint32_t device_waves = 0;    ///< slots of an XCC
   uint32_t dispatch_waves = 0;  ///< slots of an XCC that this dispatch can fill
-  uint64_t device_bytes = 0;    ///< for every slot: may stay with the queue
-  uint64_t dispatch_bytes = 0;  ///< for this dispatch at full speed
+  uint64_t device_bytes = 0;    ///< scratch of every slot, which may stay with the queue
+  uint64_t dispatch_bytes = 0;  ///< scratch of this dispatch at full speed
   uint32_t xccs = 1;
   /// Memory for `waves` on each XCC.
   uint64_t bytes_of(uint32_t waves) const { return waves * wave_bytes * xccs; }
@@ -70,14 +70,14 @@ std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const Scrat
 /// per engine. Every engine has the same share of the slots.
 uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
 
-/// Returns how many of `waves` can reach their scratch with 32 bits: the offset in a scalar register, and the
-/// descriptor's number of records. 0: the dispatch would make no progress.
+/// Returns the number of `waves` that can reach their scratch. The offset in a scalar register and the
+/// descriptor's number of records have 32 bits. Returns 0 if the dispatch would make no progress.
 uint32_t reachable_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
 
 struct ScratchMemory {
   uint64_t va = 0;          ///< 0: none
-  uint64_t bytes = 0;       ///< of an XCC: the first one's, which those of the others follow
-  uint64_t wave_bytes = 0;  ///< from ScratchNeed
+  uint64_t bytes = 0;       ///< size for one XCC; the scratch of the other XCCs follows that of the first
+  uint64_t wave_bytes = 0;  ///< ScratchNeed::wave_bytes
   uint32_t lanes_per_wave = 64;
 };
 
@@ -87,7 +87,7 @@ ScratchResource scratch_resource_gfx8(const ScratchMemory& memory, bool host_pag
 ScratchResource scratch_resource_gfx10(const ScratchMemory& memory, bool host_page_tables);
 ScratchResource scratch_resource_gfx11(const ScratchMemory& memory, bool host_page_tables);
 
-/// COMPUTE_TMPRING_SIZE: the number of waves, and the size for each. 0 without memory.
+/// Returns the value of COMPUTE_TMPRING_SIZE: the number of waves, and the size for each. 0: no scratch.
 uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory);
 
 /// Writes the scratch fields of `queue`, which must be idle. `location` is the base of flat scratch: the

@@ -6,6 +6,7 @@
 #include "backends/common/generation.hpp"
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx11/chips.hpp"
+#include "backends/gfx12/chips.hpp"
 
 namespace rigel::gfx {
 namespace {
@@ -143,6 +144,13 @@ TEST(ScratchRegister, CountsWavesOfEngineOnGfx11) {
   EXPECT_EQ(tmpring_size(navi, memory), 8u * 32 | 3u << 12);
   EXPECT_TRUE(scratch_need(navi, dispatch(64, 64, 131068)));
   EXPECT_FALSE(scratch_need(navi, dispatch(64, 64, 131072)));
+}
+
+// A wave's size has 18 bits on gfx12.
+TEST(ScratchRegister, HasLargerWavesOnGfx12) {
+  const auto navi = scratch_device(gfx12::kFamily.generation->tmpring, testing::navi48().facts());
+  EXPECT_TRUE(scratch_need(navi, dispatch(64, 64, 131072)));
+  EXPECT_FALSE(scratch_need(navi, dispatch(64, 64, 1 << 20)));
 }
 
 TEST(ScratchRegister, ContainsWavesAndSize) {

@@ -33,13 +33,19 @@ constexpr uint32_t kGcrInvalidateL1 = 1u << 25;
 constexpr uint32_t kGcrInvalidateL2 = 1u << 30;
 constexpr uint32_t kGcrWriteBackL2 = 1u << 31;
 
-// Limits of a rectangular copy, in elements.
-constexpr uint64_t kRectPitchMax = 1u << 19;
-constexpr uint64_t kRectSliceMax = 1u << 28;
-constexpr uint32_t kRectWidthMax = 1u << 14;
-constexpr uint32_t kRectHeightMax = 1u << 14;
-constexpr uint32_t kRectDepthMax = 1u << 11;
+/// Limits of a rectangular copy, in elements, and the first bit of a pitch.
+struct RectLimits {
+  uint64_t pitch_max, slice_max;
+  uint32_t width_max, height_max, depth_max;
+  uint32_t pitch_shift;
+};
+constexpr RectLimits kRectLimits = {1u << 19, 1u << 28, 1u << 14, 1u << 14, 1u << 11, 13};
+constexpr RectLimits kRectLimitsV7 = {1u << 16, uint64_t{1} << 32, 1u << 16, 1u << 16, 1u << 14, 16};
 constexpr uint32_t kElementMax = 4;  // log2 of bytes
+
+const RectLimits& rect_limits(SdmaVersion version) {
+  return version == SdmaVersion::kV7 ? kRectLimitsV7 : kRectLimits;
+}
 
 constexpr uint32_t low(uint64_t value) {
   return static_cast<uint32_t>(value);
@@ -59,11 +65,11 @@ uint32_t element_of(uint64_t bytes) {
 /// Calls tile(x, y, z, element, columns, rows, layers) for every tile of a rectangle. Splits rows into runs
 /// of the largest elements that addresses, pitches and the rest of the row allow.
 template <class Tile>
-void for_each_tile(const SdmaRect& rect, Tile&& tile) {
+void for_each_tile(const SdmaRect& rect, const RectLimits& limits, Tile&& tile) {
   uint32_t largest = element_of(rect.source_pitch | rect.destination_pitch);
   if (rect.depth > 1) largest = std::min(largest, element_of(rect.source_slice | rect.destination_slice));
-  for (uint32_t z = 0; z < rect.depth; z += kRectDepthMax) {
-    for (uint32_t y = 0; y < rect.height; y += kRectHeightMax) {
+  for (uint32_t z = 0; z < rect.depth; z += limits.depth_max) {
+    for (uint32_t y = 0; y < rect.height; y += limits.height_max) {
       for (uint32_t x = 0; x < rect.width;) {
         // Tiles start at a dword; the remaining offset is in elements.
         const uint32_t left = rect.width - x;
@@ -71,10 +77,10 @@ void for_each_tile(const SdmaRect& rect, Tile&& tile) {
             std::min(largest, element_of(((rect.source + x) | (rect.destination + x)) & 3));
         uint32_t element = std::min(begin, element_of(left));
         // A row longer than one tile uses larger elements, and its rest smaller ones.
-        if (left >> element > kRectWidthMax) element = begin;
-        const uint32_t columns = std::min(left >> element, kRectWidthMax);
-        tile(x, y, z, element, columns, std::min(rect.height - y, kRectHeightMax),
-             std::min(rect.depth - z, kRectDepthMax));
+        if (left >> element > limits.width_max) element = begin;
+        const uint32_t columns = std::min(left >> element, limits.width_max);
+        tile(x, y, z, element, columns, std::min(rect.height - y, limits.height_max),
+             std::min(rect.depth - z, limits.depth_max));
         x += columns << element;
       }
     }
@@ -82,11 +88,12 @@ void for_each_tile(const SdmaRect& rect, Tile&& tile) {
 }
 
 /// Returns the smallest element of any tile: pitches and slices must fit in its units.
-uint32_t smallest_element(const SdmaRect& rect) {
+uint32_t smallest_element(const SdmaRect& rect, const RectLimits& limits) {
   uint32_t smallest = kElementMax;
-  for_each_tile(rect, [&](uint32_t, uint32_t, uint32_t, uint32_t element, uint32_t, uint32_t, uint32_t) {
-    smallest = std::min(smallest, element);
-  });
+  for_each_tile(rect, limits,
+                [&](uint32_t, uint32_t, uint32_t, uint32_t element, uint32_t, uint32_t, uint32_t) {
+                  smallest = std::min(smallest, element);
+                });
   return smallest;
 }
 
@@ -163,35 +170,39 @@ size_t SdmaEncoder::rect_dwords(const SdmaRect& rect) const {
   if (rect.width > rect.source_pitch || rect.width > rect.destination_pitch) return 0;
   const bool layers = rect.depth > 1;
   if (layers && ((rect.source_slice | rect.destination_slice) & 3) != 0) return 0;
-  const uint32_t element = smallest_element(rect);
-  if (std::max(rect.source_pitch, rect.destination_pitch) >> element > kRectPitchMax) return 0;
+  const RectLimits& limits = rect_limits(version_);
+  const uint32_t element = smallest_element(rect, limits);
+  if (std::max(rect.source_pitch, rect.destination_pitch) >> element > limits.pitch_max) return 0;
   if (layers) {
-    if (std::max(rect.source_slice, rect.destination_slice) >> element > kRectSliceMax) return 0;
+    if (std::max(rect.source_slice, rect.destination_slice) >> element > limits.slice_max) return 0;
     if (rect.source_slice == 0 || rect.destination_slice == 0) return 0;
   }
   size_t tiles = 0;
-  for_each_tile(rect, [&](uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) { ++tiles; });
+  for_each_tile(rect, limits,
+                [&](uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) { ++tiles; });
   return tiles * kRectDwords;
 }
 
 uint32_t* SdmaEncoder::rect(uint32_t* to, const SdmaRect& rect) const {
   const bool layers = rect.depth > 1;
-  for_each_tile(rect, [&](uint32_t x, uint32_t y, uint32_t z, uint32_t element, uint32_t columns,
-                          uint32_t rows, uint32_t depth) {
-    const auto side = [&](uint64_t base, uint64_t pitch, uint64_t slice) {
-      const uint64_t va = base + x + y * pitch + z * slice;
-      *to++ = low(va & ~uint64_t{3});
-      *to++ = high(va);
-      *to++ = low(va & 3) >> element;
-      *to++ = low((pitch >> element) - 1) << 13;
-      *to++ = layers ? low((slice >> element) - 1) : 0;
-    };
-    *to++ = kCopyRect | element << 29;
-    side(rect.source, rect.source_pitch, rect.source_slice);
-    side(rect.destination, rect.destination_pitch, rect.destination_slice);
-    *to++ = (columns - 1) | (rows - 1) << 16;
-    *to++ = depth - 1;
-  });
+  const RectLimits& limits = rect_limits(version_);
+  for_each_tile(rect, limits,
+                [&](uint32_t x, uint32_t y, uint32_t z, uint32_t element, uint32_t columns, uint32_t rows,
+                    uint32_t depth) {
+                  const auto side = [&](uint64_t base, uint64_t pitch, uint64_t slice) {
+                    const uint64_t va = base + x + y * pitch + z * slice;
+                    *to++ = low(va & ~uint64_t{3});
+                    *to++ = high(va);
+                    *to++ = low(va & 3) >> element;
+                    *to++ = low((pitch >> element) - 1) << limits.pitch_shift;
+                    *to++ = layers ? low((slice >> element) - 1) : 0;
+                  };
+                  *to++ = kCopyRect | element << 29;
+                  side(rect.source, rect.source_pitch, rect.source_slice);
+                  side(rect.destination, rect.destination_pitch, rect.destination_slice);
+                  *to++ = (columns - 1) | (rows - 1) << 16;
+                  *to++ = depth - 1;
+                });
   return to;
 }
 
@@ -219,7 +230,7 @@ uint32_t* SdmaEncoder::wait_zero(uint32_t* to, uint64_t va, int64_t current) con
 }
 
 uint32_t* SdmaEncoder::fence(uint32_t* to, uint64_t va, uint32_t value) const {
-  *to++ = kFence | (version_ == SdmaVersion::kV5 ? kMemoryUncached : 0);
+  *to++ = kFence | (has_cache_requests() ? kMemoryUncached : 0);
   *to++ = low(va);
   *to++ = high(va);
   *to++ = value;
@@ -279,7 +290,7 @@ uint32_t* SdmaEncoder::begin(uint32_t* to) const {
     *to++ = 0;
     *to++ = 0;
   }
-  if (version_ == SdmaVersion::kV5) {
+  if (has_cache_requests()) {
     *to++ = kUserGcr;
     *to++ = 0;
     // Dirty data is written to memory before it is invalidated.
@@ -292,7 +303,7 @@ uint32_t* SdmaEncoder::begin(uint32_t* to) const {
 }
 
 uint32_t* SdmaEncoder::end(uint32_t* to) const {
-  if (version_ != SdmaVersion::kV5) return to;
+  if (!has_cache_requests()) return to;
   *to++ = kUserGcr;
   *to++ = 0;
   *to++ = kGcrWriteBackScalar | kGcrWriteBackL2;

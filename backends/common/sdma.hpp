@@ -1,10 +1,11 @@
-// Packets of the copy engines (SDMA), in three dialects.
+// Packets of the copy engines (SDMA), in four dialects.
 //
 // An encoder is a value: dialect, limits and quirks of one device. Its functions append packets to a
 // sufficiently large buffer (the …_dwords functions return the size) and return the end. Only SdmaRing
 // concerns rings, by index arithmetic. Pure; any thread.
 //
-// Sources of layouts: Linux (amdgpu/vega10_sdma_pkt_open.h, navi10_sdma_pkt_open.h, iceland_sdma_pkt_open.h).
+// Sources of layouts: Linux (amdgpu/vega10_sdma_pkt_open.h, navi10_sdma_pkt_open.h, iceland_sdma_pkt_open.h);
+// rectangles of v7: ROCr (sdma_registers.h).
 #pragma once
 
 #include <array>
@@ -41,10 +42,11 @@ struct SdmaCompletion {
   uint32_t event_id = 0;
 };
 
-/// Whether a device uses copy engines: `wanted` is "auto", "on" or "off". Never if user mode has none, or if
-/// they cannot announce completion: an engine decrements signals by atomics, which not every PCIe root
-/// supports; the firmware of compute queues does not need them. "auto" excludes APUs, where kernels copy as
-/// fast, and unstable engines.
+/// Whether a device uses copy engines. `wanted` is "auto", "on" or "off". "auto" excludes unstable engines,
+/// and APUs, where kernels copy as fast.
+///
+/// Engines are never used if user mode has none, or if they cannot announce completion. An engine decrements
+/// signals by PCIe atomics, which not every root complex supports. The firmware of compute queues needs none.
 bool sdma_serves(const NodeFacts& facts, Quirks quirks, std::string_view wanted);
 
 class SdmaEncoder {
@@ -78,8 +80,8 @@ class SdmaEncoder {
   }
   uint32_t* copy(uint32_t* to, uint64_t destination, uint64_t source, uint64_t bytes) const;
 
-  /// Copies to two destinations, with one read. Dialects v3 and v4; v5 needs two copies.
-  bool can_broadcast() const { return version_ != SdmaVersion::kV5; }
+  /// Copies to two destinations, with one read. Dialects v3 and v4; others need two copies.
+  bool can_broadcast() const { return !has_cache_requests(); }
   size_t broadcast_dwords(uint64_t bytes) const;
   uint32_t* broadcast(uint32_t* to, uint64_t first, uint64_t second, uint64_t source, uint64_t bytes) const;
 
@@ -87,8 +89,8 @@ class SdmaEncoder {
   size_t fill_dwords(uint64_t bytes) const;
   uint32_t* fill(uint32_t* to, uint64_t destination, uint32_t value, uint64_t bytes) const;
 
-  /// Dwords of a rectangular copy, or 0 if not supported. Requires v4; addresses, pitches and slices must be
-  /// multiples of 4, rows at most as long as pitches, and pitches and slices in range.
+  /// Dwords of a rectangular copy, or 0 if not supported. Requires v4 or later; addresses, pitches and slices
+  /// must be multiples of 4, rows at most as long as pitches, and pitches and slices in range.
   size_t rect_dwords(const SdmaRect& rect) const;
   uint32_t* rect(uint32_t* to, const SdmaRect& rect) const;
 
@@ -121,12 +123,12 @@ class SdmaEncoder {
   // Caches
   // ---------------------------------------------------------------------------------------------------
 
-  /// Packets before the first copy and after the last, for visibility between the engine and others: cache
-  /// requests on v5, flushes of the host data path if the chip has them, because the program's writes to
-  /// device memory may still be in that path.
+  /// Packets before the first copy (begin) and after the last (end), which make writes visible between the
+  /// engine and others. From v5 on, both request cache actions. If the chip can flush the host data path,
+  /// `begin` flushes it: the program's writes to device memory may still be in that path.
   size_t begin_dwords() const { return (flushes() ? kPollDwords : 0) + end_dwords(); }
   uint32_t* begin(uint32_t* to) const;
-  size_t end_dwords() const { return version_ == SdmaVersion::kV5 ? kCacheDwords : 0; }
+  size_t end_dwords() const { return has_cache_requests() ? kCacheDwords : 0; }
   uint32_t* end(uint32_t* to) const;
 
   // Submissions
@@ -150,6 +152,7 @@ class SdmaEncoder {
     return bytes <= copy_max_ ? static_cast<uint32_t>(bytes) : copy_max_ & ~uint32_t{kPageBytes - 1};
   }
   size_t copy_packets(uint64_t bytes) const;
+  bool has_cache_requests() const { return version_ >= SdmaVersion::kV5; }
   size_t polls() const { return (quirks_ & kQuirkSdmaPollTwice) != 0 ? 2 : 1; }
   bool flushes() const { return version_ != SdmaVersion::kV3 && (quirks_ & kQuirkNoSdmaHdpFlush) == 0; }
   uint32_t count(uint32_t bytes) const { return version_ == SdmaVersion::kV3 ? bytes : bytes - 1; }
@@ -193,7 +196,7 @@ class SdmaPlainCopy {
  private:
   std::array<uint32_t, SdmaEncoder::kSmallestSubmission> words_{};
   uint32_t dwords_, written_;
-  uint32_t bias_;  ///< of the number of bytes
+  uint32_t bias_;  ///< difference between the size field and the number of bytes
   uint32_t copy_, position_, completion_, mailbox_;
   bool interrupts_;
 };

@@ -22,6 +22,7 @@ constexpr uint64_t kFrom = 0x0000'7f00'1000'0000, kTo = 0x0000'7f01'2000'0000;
 const SdmaEncoder kV3(SdmaVersion::kV3, 0x3fffe0, 0);
 const SdmaEncoder kV4(SdmaVersion::kV4, 1 << 22, 0);
 const SdmaEncoder kV5(SdmaVersion::kV5, 1 << 30, 0);
+const SdmaEncoder kV7(SdmaVersion::kV7, 1 << 30, 0);
 
 /// Returns the output of an encoder function, and checks its announced length.
 template <class Write>
@@ -247,8 +248,11 @@ TEST(SdmaRing, CountsOrWrapsByDialect) {
 // -------------------------------------------------------------------------------------------------
 
 /// Executes the packets byte by byte on two small memories.
-void run_rect(const std::vector<uint32_t>& packets, const std::vector<uint8_t>& from,
+void run_rect(SdmaVersion version, const std::vector<uint32_t>& packets, const std::vector<uint8_t>& from,
               std::vector<uint8_t>& to) {
+  const bool v7 = version == SdmaVersion::kV7;
+  const uint32_t size_mask = v7 ? 0xffff : 0x3fff, depth_mask = v7 ? 0x3fff : 0x7ff,
+                 pitch_shift = v7 ? 16 : 13;
   ASSERT_EQ(packets.size() % SdmaEncoder::kRectDwords, 0u);
   for (size_t p = 0; p < packets.size(); p += SdmaEncoder::kRectDwords) {
     const uint32_t* w = &packets[p];
@@ -258,12 +262,12 @@ void run_rect(const std::vector<uint32_t>& packets, const std::vector<uint8_t>& 
     ASSERT_EQ(w[1] % 4 + w[6] % 4, 0u) << "tiles begin at dwords";
     const auto at = [&](const uint32_t* side, uint64_t base, uint64_t x, uint64_t y, uint64_t z) {
       const uint64_t va = uint64_t{side[1]} << 32 | side[0];
-      const uint64_t pitch = (side[3] >> 13) + 1, slice = side[4] + 1;
-      return va - base + (((side[2] & 0x3fff) + x + y * pitch + z * slice) << element);
+      const uint64_t pitch = (side[3] >> pitch_shift) + 1, slice = uint64_t{side[4]} + 1;
+      return va - base + (((side[2] & size_mask) + x + y * pitch + z * slice) << element);
     };
-    for (uint64_t z = 0; z <= (w[12] & 0x7ff); ++z)
+    for (uint64_t z = 0; z <= (w[12] & depth_mask); ++z)
       for (uint64_t y = 0; y <= (w[11] >> 16); ++y)
-        for (uint64_t x = 0; x <= (w[11] & 0x3fff); ++x)
+        for (uint64_t x = 0; x <= (w[11] & size_mask); ++x)
           for (uint64_t byte = 0; byte < 1u << element; ++byte) {
             const uint64_t a = at(w + 1, kFrom, x, y, z) + byte, b = at(w + 6, kTo, x, y, z) + byte;
             ASSERT_LT(a, from.size());
@@ -278,17 +282,20 @@ void expect_copied(const SdmaRect& rect) {
   SCOPED_TRACE(::testing::Message() << "width " << rect.width << " offsets " << rect.source - kFrom << " and "
                                     << rect.destination - kTo << " pitches " << rect.source_pitch << " and "
                                     << rect.destination_pitch);
-  const size_t dwords = kV4.rect_dwords(rect);
-  ASSERT_NE(dwords, 0u);
-  const auto packets = words(dwords, [&](uint32_t* to) { return kV4.rect(to, rect); });
-  std::vector<uint8_t> from(1 << 20), to(1 << 20), expected(1 << 20);
+  std::vector<uint8_t> from(1 << 20), expected(1 << 20);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 2654435761u >> 24 | 1);
   for (uint64_t z = 0; z < rect.depth; ++z)
     for (uint64_t y = 0; y < rect.height; ++y)
       std::memcpy(&expected[rect.destination - kTo + y * rect.destination_pitch + z * rect.destination_slice],
                   &from[rect.source - kFrom + y * rect.source_pitch + z * rect.source_slice], rect.width);
-  run_rect(packets, from, to);
-  EXPECT_TRUE(to == expected);
+  for (const SdmaEncoder& encoder : {kV4, kV7}) {
+    const size_t dwords = encoder.rect_dwords(rect);
+    ASSERT_NE(dwords, 0u);
+    const auto packets = words(dwords, [&](uint32_t* to) { return encoder.rect(to, rect); });
+    std::vector<uint8_t> to(1 << 20);
+    run_rect(encoder.version(), packets, from, to);
+    EXPECT_TRUE(to == expected);
+  }
 }
 
 TEST(SdmaRect, CopiesRowsOfAnyWidthAndAlignment) {
@@ -318,6 +325,16 @@ TEST(SdmaRect, RejectsUnsupportedRectangles) {
   EXPECT_TRUE(refused(
       [](SdmaRect& r) { r.source_pitch = uint64_t{1} << 24; }));  // the maximum number of elements, in bytes
   EXPECT_TRUE(refused([](SdmaRect& r) { r.width = 3, r.source_pitch = uint64_t{1} << 20; }));
+}
+
+// ROCr, sdma_registers.h: pitches of 16 bits, slices of 32.
+TEST(SdmaRect, HasOtherLimitsOnV7) {
+  SdmaRect rect{kFrom, 1 << 16, 4, kTo, 1 << 16, uint64_t{1} << 32, 3, 7, 5};
+  EXPECT_NE(kV7.rect_dwords(rect), 0u);
+  EXPECT_EQ(kV4.rect_dwords(rect), 0u);
+  rect = {kFrom, (1 << 16) + 4, 0, kTo, 1 << 16, 0, 3, 7, 1};
+  EXPECT_EQ(kV7.rect_dwords(rect), 0u);
+  EXPECT_NE(kV4.rect_dwords(rect), 0u);
 }
 
 }  // namespace

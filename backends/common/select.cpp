@@ -69,7 +69,7 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   caps->asic_revision = facts.capability >> 22 & 0xf;
   caps->max_waves_per_cu = facts.max_waves_per_simd * facts.simds_per_cu;
   caps->simds_per_cu = facts.simds_per_cu;
-  caps->shader_engines = facts.array_count;  // as ROCr counts them
+  caps->shader_engines = facts.engines();
   caps->shader_arrays_per_engine = facts.arrays_per_engine;
   caps->bdf_id = facts.location_id;
   caps->pci_domain = facts.pci_domain;

@@ -6,6 +6,7 @@
 #include "backends/common/testing/nodes.hpp"
 #include "backends/gfx10/chips.hpp"
 #include "backends/gfx11/chips.hpp"
+#include "backends/gfx12/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -81,6 +82,16 @@ TEST(Select, DescribesNavi31) {
   EXPECT_EQ(navi.caps.quirks, 0u);
   EXPECT_EQ(select_node(gfx10::kFamily, testing::navi31()).status, HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(select_node(gfx11::kFamily, testing::navi21()).status, HSA_STATUS_ERROR_INVALID_AGENT);
+}
+
+TEST(Select, DescribesNavi48) {
+  const Selected navi = select_node(gfx12::kFamily, testing::navi48());
+  ASSERT_EQ(navi.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(navi.isa(), "amdgcn-amd-amdhsa--gfx1201");
+  EXPECT_EQ(navi.product(), "Navi48");
+  EXPECT_EQ(navi.caps.wavefront_size, 32u);
+  EXPECT_EQ(navi.caps.compute_units, 64u);
+  EXPECT_EQ(select_node(gfx11::kFamily, testing::navi48()).status, HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
 TEST(Select, ReportsPairsOfComputeUnits) {
@@ -204,9 +215,12 @@ TEST(Quirks, DependOnChipAndMicrocode) {
       {"gfx1103", 0, 0},
       {"gfx1150", 0, 0},
       {"gfx1151", 0, 0},
+      {"gfx1200", 0, 0},
+      {"gfx1201", 0, 0},
   };
   const Row* row = std::begin(rows);
-  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily}) {
+  for (const Family* family :
+       {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily, &gfx12::kFamily}) {
     for (const Chip& chip : family->chips) {
       SCOPED_TRACE(chip.processor);
       ASSERT_NE(row, std::end(rows));
@@ -221,7 +235,8 @@ TEST(Quirks, DependOnChipAndMicrocode) {
 }
 
 TEST(Quirks, NameSymptoms) {
-  for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily}) {
+  for (const Family* family :
+       {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily, &gfx12::kFamily}) {
     for (const QuirkRule& rule : family->quirks) {
       EXPECT_FALSE(rule.symptom.empty()) << family->name << " bit " << rule.bit;
       EXPECT_EQ(rule.firmware == QuirkRule::Firmware::kNone, rule.fixed_in == 0) << rule.symptom;
@@ -262,7 +277,8 @@ TEST_P(Families, HaveSortedDistinctBoards) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Families,
-                         ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily),
+                         ::testing::Values(&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily, &gfx11::kFamily,
+                                           &gfx12::kFamily),
                          [](const auto& family) { return std::string(family.param->name); });
 
 }  // namespace

@@ -107,6 +107,7 @@ constinit const hsabe_backend_t kBackend = {
     .extension_count = 0,
     .copy = nullptr,
     .image = nullptr,
+    .counters = nullptr,
 };
 
 }  // namespace rigel::cpu

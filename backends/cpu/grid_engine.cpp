@@ -18,11 +18,11 @@ namespace {
 constexpr double kWakeNs = 5'000;
 constexpr double kNoticeNs = 500;
 constexpr double kMostNs = 100'000;
-// Used while the cost of the rest is unknown, and at the end of a shared grid: long enough for few accesses
-// to the shared counter, short enough for threads to end at about the same time.
+// Duration of a chunk while the cost of the rest is unknown, and at the end of a shared grid. Long enough
+// that threads rarely access the shared counter. Short enough that they end at about the same time.
 constexpr double kMinChunkNs = 5'000;
-// Used otherwise: threads that alternate on a memory stream every few microseconds slow each other down (on
-// EPYC of Zen 4, two of them streamed slower than one). A cancelled grid ends after a chunk.
+// Duration of any other chunk. Threads that alternate on a memory stream every few microseconds slow each
+// other down (on EPYC of Zen 4, two of them streamed slower than one). A cancelled grid ends after a chunk.
 constexpr double kMaxChunkNs = 100'000;
 // A chunk is this fraction of a thread's share of the rest.
 constexpr uint64_t kChunksPerThread = 4;

@@ -1,8 +1,8 @@
 // Runs grids of work-groups on the threads of a NUMA node.
 //
-// A grid is owned by the thread that calls Engine::run, which starts on the work-groups itself. When the rest
-// appears to cost more than waking a helper, it shares the grid: helpers then take chunks of work-groups from
-// an atomic counter, as the owner does, first long ones, shorter ones towards the end (guided
+// A grid is owned by the thread that calls Engine::run. The owner starts to run the work-groups itself. When
+// the rest appears to cost more than waking a helper, it shares the grid: owner and helpers then take chunks
+// of work-groups from an atomic counter. The first chunks are long, later ones shorter (guided
 // self-scheduling, Polychronopoulos and Kuck 1987). Small grids never leave their owner's core. The caller
 // stores the cost of a kernel's work-groups (Cost); the engine measures the cost of sharing from the
 // durations of shared grids, compared with the expected ones.
@@ -35,7 +35,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Allocates for kernels with these segments, in bytes per work-group. Returns false without memory.
+  /// Allocates for kernels with these segments, in bytes per work-group. Returns false if out of memory.
   bool prepare(uint64_t group_size, uint64_t private_size) noexcept;
   const hsa_cpu_worker_t* view() const noexcept { return &view_; }
 

@@ -1,6 +1,7 @@
-// The sample kernels on this backend and on this machine's OpenCL CPU device (for example PoCL): the same
-// work in work-groups of the same size, with 1 thread and with all. `ratio` is this backend's time divided by
-// OpenCL's, each the minimum of many runs in one process. The result is the median of five processes.
+// Compares the sample kernels on this backend and on this machine's OpenCL CPU device (for example PoCL).
+// Both do the same work in work-groups of the same size, with 1 thread and with all. `ratio` is this
+// backend's time divided by OpenCL's, each the minimum of many runs in one process. The result is the median
+// of five processes.
 //
 // The two alternate in batches of some dozens of runs, so that other load affects both, and both run with
 // awake threads. The empty dispatch "now and then" shows the other case: the two alternate at every run.

@@ -182,7 +182,7 @@ void Queue::release_slot(uint64_t index) noexcept {
   free_packets(&amd_queue_->hsa_queue, index, index + 1);
 }
 
-// Returns 0 without profiling.
+// Returns 0 if the queue is not profiled.
 uint64_t Queue::start_time() const noexcept {
   const uint32_t properties = __atomic_load_n(&amd_queue_->queue_properties, __ATOMIC_RELAXED);
   return (properties & AMD_QUEUE_PROPERTIES_ENABLE_PROFILING) != 0 ? system_time_ns() : 0;

@@ -10,8 +10,8 @@
 // Before it sleeps, it marks the doorbell (kAsleep), so that any value of a producer is a change, for any
 // order of several producers.
 //
-// *Errors:* an invalid packet stops the queue: the thread reports the reason to the runtime, leaves the
-// packet in the ring, with the read index on it, and waits for destroy.
+// *Errors:* an invalid packet stops the queue. The thread reports the reason to the runtime and waits until
+// the queue is destroyed. The packet stays in the ring, and the read index stays at it.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -91,7 +91,7 @@ class Queue {
   std::atomic<uint32_t> priority_{HSABE_PRIORITY_NORMAL};
 
   // Owned by the queue's thread:
-  Patience patience_;  // for the next packet
+  Patience patience_;  // state of the wait for the next packet
   KernelCache kernels_;
   Worker worker_;
 };

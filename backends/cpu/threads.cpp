@@ -95,8 +95,8 @@ bool start_thread(pthread_t* thread, const char* prefix, uint64_t number, const 
   pthread_attr_setaffinity_np(&attributes, sizeof processors, &processors);
   bool started;
   {
-    // Traps in kernels must reach the application's handlers, and profilers their samples.
-    const ProgramSignalsBlocked blocked({SIGTRAP, SIGSYS, SIGABRT, SIGPROF});
+    // Aborts of kernels must reach the application's handlers, and samples its profiler.
+    const ProgramSignalsBlocked blocked({SIGABRT, SIGPROF});
     started = pthread_create(thread, &attributes, main, argument) == 0;
   }
   pthread_attr_destroy(&attributes);

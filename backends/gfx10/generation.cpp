@@ -1,5 +1,6 @@
 #include "backends/gfx10/generation.hpp"
 
+#include "backends/gfx10/counters.hpp"
 #include "backends/gfx10/device_code.hpp"
 #include "backends/gfx10/image.hpp"
 
@@ -17,6 +18,7 @@ constinit const gfx::Generation kGeneration = {
     .waves_know_queues = true,
     .cu_pairs = true,
     .images = &kImages,
+    .counters = &kCounters,
 };
 
 }  // namespace rigel::gfx10

@@ -11,17 +11,7 @@ using gfx::NumberFormat;
 
 constexpr CombinedFormat kFormats[] = {
     // clang-format off
-    {DataFormat::k8, NumberFormat::kUnorm, 1},            {DataFormat::k8, NumberFormat::kSnorm, 2},
-    {DataFormat::k8, NumberFormat::kUint, 5},             {DataFormat::k8, NumberFormat::kSint, 6},
-    {DataFormat::k16, NumberFormat::kUnorm, 7},           {DataFormat::k16, NumberFormat::kSnorm, 8},
-    {DataFormat::k16, NumberFormat::kUint, 11},           {DataFormat::k16, NumberFormat::kSint, 12},
-    {DataFormat::k16, NumberFormat::kFloat, 13},          {DataFormat::k8_8, NumberFormat::kUnorm, 14},
-    {DataFormat::k8_8, NumberFormat::kSnorm, 15},         {DataFormat::k8_8, NumberFormat::kUint, 18},
-    {DataFormat::k8_8, NumberFormat::kSint, 19},          {DataFormat::k32, NumberFormat::kUint, 20},
-    {DataFormat::k32, NumberFormat::kSint, 21},           {DataFormat::k32, NumberFormat::kFloat, 22},
-    {DataFormat::k16_16, NumberFormat::kUnorm, 23},       {DataFormat::k16_16, NumberFormat::kSnorm, 24},
-    {DataFormat::k16_16, NumberFormat::kUint, 27},        {DataFormat::k16_16, NumberFormat::kSint, 28},
-    {DataFormat::k16_16, NumberFormat::kFloat, 29},       {DataFormat::k2_10_10_10, NumberFormat::kUnorm, 50},
+    {DataFormat::k2_10_10_10, NumberFormat::kUnorm, 50},
     {DataFormat::k8_8_8_8, NumberFormat::kUnorm, 56},     {DataFormat::k8_8_8_8, NumberFormat::kSnorm, 57},
     {DataFormat::k8_8_8_8, NumberFormat::kUint, 60},      {DataFormat::k8_8_8_8, NumberFormat::kSint, 61},
     {DataFormat::k32_32, NumberFormat::kUint, 62},        {DataFormat::k32_32, NumberFormat::kSint, 63},

@@ -1,5 +1,6 @@
 #include "backends/gfx11/generation.hpp"
 
+#include "backends/gfx11/counters.hpp"
 #include "backends/gfx11/device_code.hpp"
 #include "backends/gfx11/image.hpp"
 
@@ -19,6 +20,7 @@ constinit const gfx::Generation kGeneration = {
     .waves_know_queues = true,
     .cu_pairs = true,
     .images = &kImages,
+    .counters = &kCounters,
 };
 
 }  // namespace rigel::gfx11

@@ -1,5 +1,6 @@
 #include "backends/gfx8/generation.hpp"
 
+#include "backends/gfx8/counters.hpp"
 #include "backends/gfx8/device_code.hpp"
 #include "backends/gfx8/image.hpp"
 
@@ -29,6 +30,7 @@ constinit const gfx::Generation kGeneration = {
     .waves_know_queues = false,
     .cu_pairs = false,
     .images = &kImages,
+    .counters = &kCounters,
 };
 
 }  // namespace rigel::gfx8

@@ -1,5 +1,6 @@
 #include "backends/gfx9/generation.hpp"
 
+#include "backends/gfx9/counters.hpp"
 #include "backends/gfx9/device_code.hpp"
 #include "backends/gfx9/image.hpp"
 
@@ -17,6 +18,7 @@ constinit const gfx::Generation kGeneration = {
     .waves_know_queues = true,
     .cu_pairs = false,
     .images = &kImages,
+    .counters = &kCounters,
 };
 
 }  // namespace rigel::gfx9

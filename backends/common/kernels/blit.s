@@ -27,6 +27,7 @@ KERNEL blit_fill, fill_entry, VGPRS, KERNARG_BYTES
 // that does it, s12 bytes of the head, s13 bytes of the tail, s16 the value of a fill.
 // s18 bytes from a group's chunk to its next, v1 a lane's first unit in a chunk, v2 its unit in the rest.
 .macro LOAD_ARGUMENTS
+  WORK_GROUP_NUMBER
   s_load_dwordx8 s[4:11], s[0:1], 0x0
   s_load_dwordx2 s[12:13], s[0:1], 0x20
   s_load_dword s16, s[0:1], 0x28
@@ -37,7 +38,7 @@ KERNEL blit_fill, fill_entry, VGPRS, KERNARG_BYTES
   v_lshlrev_b32 v1, 4, v1
   v_lshlrev_b32 v2, 4, v0
   SAVE_EXEC
-  s_waitcnt lgkmcnt(0)
+  WAIT_SCALAR_LOADS
   s_lshl_b32 s18, s9, CHUNK_SHIFT
 .endm
 

@@ -14,6 +14,12 @@
   .set GFX9_4, 0
 .endif
 
+.if .amdgcn.gfx_generation_number >= 12
+  .set GFX12, 1
+.else
+  .set GFX12, 0
+.endif
+
 // The 64 bytes that a dispatch packet names (LLVM AMDGPU user guide, "Kernel Descriptor"), and the kernel's entry.
 // User SGPRs: s[0:1] is the address of the arguments; s2 is the work-group's number, v0 the work-item's.
 .macro KERNEL name, entry, vgprs, kernarg_bytes
@@ -33,11 +39,23 @@
     .set SGPR_GRANULES, 4                   // 48, of which the last 6 are vcc and the like
     .set ORDERED, 0
   .endif
-  .long VGPR_GRANULES | SGPR_GRANULES << 6 | 3 << 18 | 1 << 21 | 1 << 23 | ORDERED
+  .if GFX12
+    .set MODES, 0                           // no DX10_CLAMP and no IEEE: the bits are others
+  .else
+    .set MODES, 1 << 21 | 1 << 23
+  .endif
+  .long VGPR_GRANULES | SGPR_GRANULES << 6 | 3 << 18 | MODES | ORDERED
   .long 2 << 1 | 1 << 7                     // two user SGPRs, work-group number
   .short 1 << 3 | WAVE32 << 10
   .short 0
   .long 0
+.endm
+
+// At the entry: s2 is the work-group's number, which gfx12 has in a trap register.
+.macro WORK_GROUP_NUMBER
+  .if GFX12
+    s_mov_b32 s2, ttmp9
+  .endif
 .endm
 
 .macro ADD32 d, a, b
@@ -112,6 +130,8 @@
     flat_store_\kind \a, \d
   .elseif GFX9_4
     global_store_\kind \a, \d, off sc0 sc1
+  .elseif GFX12
+    global_store_\kind \a, \d, off scope:SCOPE_SYS
   .else
     global_store_\kind \a, \d, off
   .endif
@@ -125,8 +145,33 @@
 .macro WAIT_LOADS
   .if .amdgcn.gfx_generation_number == 8
     s_waitcnt vmcnt(0) & lgkmcnt(0)         // flat loads count in both
+  .elseif GFX12
+    s_wait_loadcnt 0x0
   .else
     s_waitcnt vmcnt(0)
+  .endif
+.endm
+.macro WAIT_STORES
+  .if GFX12
+    s_wait_storecnt 0x0
+  .elseif WAVE32
+    s_waitcnt_vscnt null, 0x0
+  .endif
+  WAIT_LOADS
+.endm
+.macro WAIT_SCALAR_LOADS                    // and messages
+  .if GFX12
+    s_wait_kmcnt 0x0
+  .else
+    s_waitcnt lgkmcnt(0)
+  .endif
+.endm
+// A load that other devices' writes reach.
+.macro SCALAR_LOAD kind, d, base, offset
+  .if GFX12
+    s_load_\kind \d, \base, \offset scope:SCOPE_SYS
+  .else
+    s_load_\kind \d, \base, \offset glc
   .endif
 .endm
 // Behind the code: instructions are fetched ahead of where it ends. Lines of gfx11's instruction cache have 128 bytes,

@@ -9,6 +9,7 @@
 #include "backends/common/testing/virtual_gpu.hpp"
 #include "backends/gfx10/chips.hpp"
 #include "backends/gfx11/chips.hpp"
+#include "backends/gfx12/chips.hpp"
 #include "backends/gfx8/chips.hpp"
 #include "backends/gfx9/chips.hpp"
 
@@ -38,7 +39,7 @@ inline std::vector<BoardCase> every_board() {
   std::vector<BoardCase> boards = {
       {"vega10", &gfx9::kFamily},  {"vega20", &gfx9::kFamily},  {"mi100", &gfx9::kFamily},
       {"mi210", &gfx9::kFamily},   {"navi10", &gfx10::kFamily}, {"navi21", &gfx10::kFamily},
-      {"navi31", &gfx11::kFamily},
+      {"navi31", &gfx11::kFamily}, {"navi48", &gfx12::kFamily},
   };
   if (HSABE_SANITIZER == HSABE_SANITIZER_NONE)
     boards.insert(boards.begin(),

@@ -100,6 +100,9 @@ inline Node navi21() {
 inline Node navi31() {
   return make_node({11, 0, 0}, {0x744c, 96, 2, 12, 2, 16, 32, 2});
 }
+inline Node navi48() {
+  return make_node({12, 0, 1}, {0x7550, 64, 2, 8, 2, 16, 32, 2});
+}
 inline Node navi33() {
   return make_node({11, 0, 2}, {0x7480, 32, 2, 4, 2, 16, 32, 2});
 }

@@ -1,5 +1,6 @@
-// Lower bound of a signal operation: an atomic operation called through a table pointer, in a separate
-// library like the runtime, so that a program's calls of the two cost the same.
+// Lower bound for the cost of a signal operation: an atomic operation that is called through a table of
+// pointers. It is in a separate library, as the runtime is, so that a call of either costs a program the
+// same.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -56,7 +56,7 @@ struct DispatchRecord {
   uint64_t packet_id;
   uint32_t dimensions;
   uint32_t group_segment_size;
-  uint64_t completion_signal;  // of the packet
+  uint64_t completion_signal;  // completion signal of the packet
   const void* queue;
   uint64_t private_segment;
   uint64_t group_segment;

@@ -34,7 +34,7 @@ class Rig {
 
   /// Loads the code object at `path` and returns its image's number.
   size_t load(const std::string& path);
-  /// The same, without expecting success. The backend creates *image.
+  /// Loads a code object and returns the backend's status. The backend creates *image.
   hsabe_status_t try_load(const std::string& path, void** image);
   void unload(size_t image);
   uint64_t kernel(const std::string& kernel) const;
