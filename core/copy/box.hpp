@@ -23,7 +23,7 @@ struct BoxSide {
 struct Box {
   BoxSide destination;
   BoxSide source;
-  size_t width = 0;   ///< of a row, in bytes
+  size_t width = 0;   ///< length of a row, in bytes
   size_t height = 0;  ///< rows in a layer
   size_t depth = 0;   ///< layers
 
@@ -31,10 +31,12 @@ struct Box {
   size_t rows() const noexcept { return height * depth; }
 };
 
-/// Checks and combines the arguments of hsa_amd_memory_async_copy_rect, none of them null. Fails with
-/// INVALID_ARGUMENT if an address, pitch or slice is not a multiple of 4, a row or layer is wider than its
-/// pitch or slice, a second layer has no slice, or the box leaves the address space. An empty range makes an
-/// empty box.
+/// Checks and combines the arguments of hsa_amd_memory_async_copy_rect, none of them null. An empty range
+/// makes an empty box. Fails with INVALID_ARGUMENT in these cases:
+/// - An address, pitch or slice is not a multiple of 4.
+/// - A row is longer than its pitch, or a layer longer than its slice.
+/// - There are several layers, but the slice is 0.
+/// - The box leaves the address space.
 Result<Box> make_box(const hsa_pitched_ptr_t& destination, const hsa_dim3_t& destination_offset,
                      const hsa_pitched_ptr_t& source, const hsa_dim3_t& source_offset,
                      const hsa_dim3_t& range);

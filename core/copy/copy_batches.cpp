@@ -49,7 +49,7 @@ class CopyBatches::CompletionJoin {
   CompletionJoin(const CompletionJoin&) = delete;
   CompletionJoin& operator=(const CompletionJoin&) = delete;
 
-  /// Returns a signal for one more copy, which must end; null without memory.
+  /// Returns a signal for one more copy, which must end. Returns null if out of memory.
   Signal* add() noexcept {
     Signal* const signal = signal_pool::create(1);
     if (signal == nullptr) return nullptr;
@@ -97,10 +97,10 @@ class CopyBatches::CompletionJoin {
   }
 
   CopyBatches& batches_;
-  std::list<CompletionJoin>::iterator place_;  // in the list of batches
+  std::list<CompletionJoin>::iterator place_;  // position in the list of batches
   const Completion completion_;
   std::vector<Part> parts_;
-  std::atomic<uint32_t> held_{1};  // by copies that have not ended, and by the starting thread
+  std::atomic<uint32_t> held_{1};  // number of copies that have not ended, plus 1 for the starting thread
   std::atomic<hsa_signal_value_t> failure_{0};
   std::atomic<bool> failed_{false};
 };

@@ -372,7 +372,7 @@ inline Status CopyEngine::find(Signals& signals) {
   return HSA_STATUS_SUCCESS;
 }
 
-/// Starts a validated copy of a row. An empty row completes at once.
+/// Starts a validated copy of a row. An empty row is ignored: its completion signal does not change.
 [[gnu::always_inline]] inline Status CopyEngine::submit_row(void* dst, const void* src, size_t size,
                                                             const Route& route, uint32_t engines,
                                                             Signals& signals) {

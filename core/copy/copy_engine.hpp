@@ -5,17 +5,18 @@
 //
 // *Routes:* a copy runs on the device that its agents or memory name, otherwise on the host. Of two devices,
 // it runs on the one that can access both sides; if neither can, each copies its side to or from the host.
-// The host copies small blocks on the calling thread, in less time than waking a thread takes, and others on
-// a few dedicated threads, so that asynchronous functions never wait for memory. It rejects memory that it
-// may not access: virtual memory has permissions. A copy that waits for signals uses no thread: the signals
-// notify one dispatcher.
+// The host copies small blocks on the calling thread, in less time than waking a thread takes. It copies
+// others on a few dedicated threads, so that asynchronous functions never wait for memory. It rejects memory
+// that it may not access: virtual memory has permissions. A copy that waits for signals uses no thread: the
+// signals notify one dispatcher.
 // *Threads:* any thread.
 // *Memory order:* a copy sees writes before its dependencies became 0 and before its submission, and happens
 // before operations that see its completion. Only signals order copies.
 // *Errors:* a negative dependency is an error, which is stored to the completion signal. Otherwise the
 // completion signal is decremented by 1 when the copy completes, or set to a negative value when it fails.
-// *Lifetime:* the runtime owns the engine, adds devices before the first copy, and destroys it before signals
-// and memory, when no call is active: running copies are finished, waiting ones are dropped.
+// *Lifetime:* the runtime owns the engine and adds devices before the first copy. It destroys the engine
+// before signals and memory, when no call is active. Running copies are then finished, and waiting ones are
+// dropped.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -85,10 +86,10 @@ class CopyEngine {
   };
   struct Route {
     DeviceCopier* device = nullptr;  ///< null: the host
-    hsa_agent_t agent{};             ///< of `device`, if it can access both sides
+    hsa_agent_t agent{};             ///< agent of `device`, if it can access both sides
     CopySides sides{};
-    /// If set, copies to the host, and `device` copies from there, because neither can access both sides. One
-    /// row.
+    /// If not null, this device copies to a buffer of the host, and `device` copies from there: neither
+    /// device can access both sides. Only for one row.
     DeviceCopier* reader = nullptr;
     ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };

@@ -22,7 +22,7 @@ struct CopySides {
   bool known = false;
   bool from_host = false;
   bool to_host = false;
-  bool direct = false;  ///< devices use the host's addresses for both
+  bool direct = false;  ///< whether devices use the host's addresses for both sides
 };
 
 /// An asynchronous copy for a device that waits for signals itself. Valid during the call.
@@ -43,7 +43,7 @@ class DeviceCopier {
   /// of another device.
   virtual Status copy(void* destination, const void* source, size_t size) = 0;
 
-  /// The same for a box. By default, copies row by row.
+  /// Copies a box and waits for the end. By default, copies row by row.
   virtual Status copy_box(const Box& box) {
     for (size_t layer = 0; layer < box.depth; ++layer) {
       for (size_t row = 0; row < box.height; ++row) {

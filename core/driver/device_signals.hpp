@@ -37,7 +37,7 @@ class DeviceSignals {
 
   /// Notifies waiters after a device has announced a change. One thread at a time.
   static void announce() noexcept;
-  /// The same for exception signals. One thread at a time, not necessarily the same.
+  /// Notifies waiters of exception signals. One thread at a time, concurrently with announce().
   static void announce_exceptions() noexcept;
 
   /// In a forked child, while it has one thread.
@@ -49,7 +49,7 @@ class DeviceSignals {
   Status pin_slab(void* slab);
 
   Kfd& kfd_;
-  std::vector<uint64_t> handles_;  // of pinned slabs, under the slabs' mutex
+  std::vector<uint64_t> handles_;  // handles of pinned slabs; guarded by the slabs' mutex
 };
 
 }  // namespace rigel

@@ -1,10 +1,10 @@
 // Events of the kernel for this process: signals of devices, memory faults of GPUs, and hardware errors.
 //
-// *Threads:* a dedicated thread always waits for faults and exceptions, and is the only one that does. Usual
-// signals of devices are waited for by the thread that has the duty (event_duty.hpp): a sleeping thread, this
-// thread, or none, because a wake-up costs more than many kernels. With two waiters on an event that resets
-// itself, one could take the other's wake-up, so each event has at most one. Callbacks run without a lock,
-// may call the runtime, and must not destroy this object.
+// *Threads:* a dedicated thread always waits for faults and exceptions, and is the only one that does. The
+// thread that has the duty (event_duty.hpp) waits for all other signals of devices. This can be a sleeping
+// thread of the program, the dedicated thread, or none, because a wake-up costs more than many kernels. Each
+// event has at most one waiter: it resets itself, so one of two waiters could take the other's wake-up.
+// Callbacks run without a lock, may call the runtime, and must not destroy this object.
 // *Lifetime:* the thread starts with `start`, when the first queue is created, and ends with the object.
 #pragma once
 
@@ -44,7 +44,7 @@ class KfdEvents {
 
   /// Interrupt by which devices announce changed signals.
   signal_pool::Interrupt usual() const { return {mailbox_of(signal_event_), signal_event_}; }
-  /// The same for exception signals, which are rare and always waited for.
+  /// Interrupt for exception signals, which change rarely and always have a waiter.
   signal_pool::Interrupt exception() const { return {mailbox_of(exception_event_), exception_event_}; }
 
   /// Starts the thread, if it does not run, and the waiting for signals. Returns OUT_OF_RESOURCES without a
@@ -79,8 +79,8 @@ class KfdEvents {
   uint32_t exception_event_ = 0;
   uint32_t memory_event_ = 0;
   uint32_t hardware_event_ = 0;
-  uint32_t thread_event_ = 0;  // for interrupt_thread
-  uint32_t leader_event_ = 0;  // for interrupt_leader
+  uint32_t thread_event_ = 0;  // event that interrupt_thread sets
+  uint32_t leader_event_ = 0;  // event that interrupt_leader sets
 
   Mutex mutex_;
   std::thread thread_ RIGEL_GUARDED_BY(mutex_);

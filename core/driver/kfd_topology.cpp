@@ -58,8 +58,8 @@ void read_caches(const Transport& transport, const std::string& folder, std::vec
   };
   for (size_t first = 0; first < names.size();) {
     caches.push_back(read(first));
-    size_t same = first;           // of this level
-    size_t higher = names.size();  // of a higher level
+    size_t same = first;           // index of a cache of this level
+    size_t higher = names.size();  // index of a cache of a higher level, or the end
     while (higher - same > 1) {
       const size_t middle = same + (higher - same) / 2;
       (read(middle).level <= caches.back().level ? same : higher) = middle;

@@ -54,7 +54,7 @@ struct KfdNode {
   std::string name;
   KfdProperties properties;
   std::vector<KfdBank> banks;
-  std::vector<KfdCache> caches;  ///< for a GPU: the first of each level
+  std::vector<KfdCache> caches;  ///< a GPU's first cache of each level; none for a CPU
   std::vector<KfdLink> links;    ///< links that start here, direct and indirect
 
   bool is_gpu() const { return gpu_id != 0; }
@@ -65,7 +65,7 @@ struct KfdNode {
 };
 
 struct KfdTopology {
-  std::vector<KfdNode> nodes;  ///< by number; without nodes that this process cannot read
+  std::vector<KfdNode> nodes;  ///< nodes that this process can read, sorted by number
 };
 
 /// Whether 64-bit atomics of a GPU reach the memory of every CPU that it is linked to.

@@ -50,9 +50,19 @@ void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
 
 std::unique_ptr<Transport> Transport::system() {
   std::unique_ptr<Transport> transport(new Transport("kfd", system_transport_ops()));
-  // A preloaded virtual device may intercept the kernel's calls, which only this symbol shows.
+  // A preloaded virtual device may intercept the kernel's calls, which only these symbols show.
   transport->lend_thread_ =
       reinterpret_cast<hsa_driver_lend_thread_v1_fn>(dlsym(RTLD_DEFAULT, HSADRV_LEND_SYMBOL));
+  const auto sampling =
+      reinterpret_cast<hsa_driver_sampling_v1_fn>(dlsym(RTLD_DEFAULT, HSADRV_SAMPLING_SYMBOL));
+  if (sampling != nullptr) {
+    if (const auto table = read_sampling_table(sampling())) {
+      transport->sampling_ = *table;
+    } else {
+      log_message(LogLevel::kWarn, LogTopic::kModule, "driver {}: {}: {}; PC sampling is not available",
+                  transport->name_, HSADRV_SAMPLING_SYMBOL, table.error());
+    }
+  }
   return transport;
 }
 
@@ -62,6 +72,7 @@ Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, 
   // Before version 1.1, ringing a doorbell after its queue was destroyed was an error, which threads of the
   // program cannot exclude.
   if (loaded.has_doorbell() && loaded.abi_minor >= 1) transport->doorbell_ = loaded.doorbell;
+  transport->sampling_ = loaded.sampling;
   const auto collect = [&](std::vector<std::string>* errors) {
     const MutexLock lock(transport->mutex_);
     transport->errors_ = errors;
@@ -110,6 +121,14 @@ bool Transport::attach(void* doorbell, hsadrv_doorbell_t& doorbell_call) const {
   doorbell_call = {sizeof doorbell_call, nullptr, nullptr};
   return doorbell_.attach != nullptr && doorbell_.attach(driver_, doorbell, &doorbell_call) == 0 &&
          doorbell_call.ring != nullptr;
+}
+
+int Transport::start_sampling(uint32_t gpu_id, const hsadrv_sampler_t& sampler) const {
+  return has_sampling() ? sampling_.start(driver_, gpu_id, &sampler) : -ENOTSUP;
+}
+
+int Transport::stop_sampling(uint32_t gpu_id) const {
+  return has_sampling() ? sampling_.stop(driver_, gpu_id) : -ENOTSUP;
 }
 
 std::string Transport::read_file(const std::string& path) const {

@@ -52,6 +52,10 @@ class Transport {
   /// Returns the call of a doorbell at an address of the doorbell page. False if the doorbell is rung by
   /// stores.
   bool attach(void* doorbell, hsadrv_doorbell_t& doorbell_call) const;
+  /// Samples program counters of waves; see hsadrv_sampling_ops_t. -ENOTSUP if not supported.
+  bool has_sampling() const { return sampling_.start != nullptr; }
+  int start_sampling(uint32_t gpu_id, const hsadrv_sampler_t& sampler) const;
+  int stop_sampling(uint32_t gpu_id) const;
   /// Function that a waiting thread may call instead of polling. Null if devices have processors. Stays
   /// callable after the transport has ended.
   hsa_driver_lend_thread_v1_fn lend_thread() const { return lend_thread_; }
@@ -67,6 +71,7 @@ class Transport {
   const std::string name_;
   const hsadrv_ops_t ops_;
   hsadrv_doorbell_ops_t doorbell_{};  // attach is null if not supported
+  hsadrv_sampling_ops_t sampling_{};  // functions are null if not supported
   hsadrv_host_t host_;
   Mutex mutex_;
   /// Receives messages while the transport starts.

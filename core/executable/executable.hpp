@@ -38,7 +38,7 @@ class Executable;
 struct ExecutableSymbol {
   SymbolFacts facts;
   hsa_agent_t agent;    ///< handle 0: the program
-  uint64_t address;     ///< on the device: of the variable, the kernel descriptor or the function
+  uint64_t address;     ///< address on the device of the variable, kernel descriptor or function
   bool weak;            ///< another definition of its name replaces it
   uint64_t handle = 0;  ///< created at the first request; guarded by Executable::handles_mutex_
 

@@ -1,6 +1,7 @@
-// Process-wide locks of the executable loader that fork() must hold, so that the child does not inherit them
-// locked: that of the debugger's list (debug_rendezvous.hpp), and that of the C library's list of loaded
-// files, which the C library leaves locked in a child, so that dlopen would block forever.
+// Process-wide locks of the executable loader that are held during fork(), so that the child can unlock them.
+// One guards the debugger's list (debug_rendezvous.hpp), the other the C library's list of loaded files. If
+// another thread held the second, the C library would leave it locked in the child, where dlopen would block
+// forever.
 //
 // The forking thread holds both. No other lock is acquired while one of them is held.
 #pragma once

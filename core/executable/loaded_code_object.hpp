@@ -1,7 +1,7 @@
 // A code object in memory: the memory, its source, and the attributes of hsa_ven_amd_loader.h.
 //
-// *Lifetime:* created by Executable::load. Owns its memory on the agent and, if the host has no access to it,
-// the staging copy, which stays for tools that query the host address of a device address.
+// *Lifetime:* created by Executable::load. Owns its memory on the agent. If the host has no access to that
+// memory, also owns the staging copy: tools query the host address of a device address.
 // *Threads:* immutable after creation, except for `finish` and `retire`, which the executable calls under its
 // lock.
 #pragma once

@@ -2,8 +2,8 @@
 // handle, which is their address.
 //
 // Slots have 64 bytes and are in pages that every agent can access. A released slot is reused last, so that
-// late uses of its handle are likely to be detected. Releasing needs no memory: free slots are linked through
-// their last words, which handles do not use.
+// late uses of its handle are likely to be detected. Releasing allocates no memory: free slots are linked
+// through their last words, which handles do not use.
 //
 // *Threads:* any thread.
 #pragma once
@@ -48,7 +48,7 @@ class HandleMemory {
   const Source source_;
   Mutex mutex_;
   std::vector<void*> pages_ RIGEL_GUARDED_BY(mutex_);
-  uint32_t* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // of the free slots; null: none
+  uint32_t* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // oldest free slot; null: none
   uint32_t* latest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
   size_t free_ RIGEL_GUARDED_BY(mutex_) = 0;  // number of free slots
 };

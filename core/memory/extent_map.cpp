@@ -91,7 +91,7 @@ ObjectRecord* ExtentMap::take_records() {
   if (free_records_.empty()) {
     try {
       record_blocks_.reserve(record_blocks_.size() + 1);
-      // Room for every slot, so that returning one needs no memory.
+      // Room for every slot, so that returning one allocates no memory.
       free_records_.reserve((record_blocks_.size() + 1) * kRecordSlotsPerBlock);
     } catch (const std::bad_alloc&) {
       return nullptr;

@@ -43,11 +43,11 @@ class ExtentMap {
   /// Accepts ranges that `insert` has rejected.
   void erase(uintptr_t base, size_t size) noexcept;
 
-  /// Returns an unused extent, or null without memory.
+  /// Returns an unused extent, or null if out of memory.
   Extent* take_extent();
   void give_extent(Extent* extent) noexcept;
 
-  /// Returns records for a slab's objects, all dead, or null without memory.
+  /// Returns records for a slab's objects, all dead, or null if out of memory.
   ObjectRecord* take_records();
   /// Takes records back, all dead, and releases their pages.
   void give_records(ObjectRecord* records) noexcept;

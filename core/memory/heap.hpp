@@ -23,13 +23,13 @@ struct HeapFacts {
   hsa_amd_memory_pool_location_t location = HSA_AMD_MEMORY_POOL_LOCATION_CPU;
   bool allocatable = true;
   bool host_accessible = true;
-  bool host_coherent = false;  ///< for devices: whether fine-grained memory is coherent with the host
+  bool host_coherent = false;  ///< whether a device's fine-grained memory is coherent with the host
   bool visible = true;         ///< false: reserved for the runtime, not listed to the application
   size_t size = 0;             ///< in bytes, as are the next three
   size_t allocation_limit = 0;
   size_t granule = 4096;  ///< also the alignment of every allocation
   size_t recommended_granule = 4096;
-  uint64_t base_address = 0;  ///< in the flat address space, if the segment has an address there
+  uint64_t base_address = 0;  ///< address of the segment in the flat address space; 0 if it has none
   uint32_t bus_width_bits = 0;
   uint32_t max_clock_mhz = 0;
 };

@@ -15,7 +15,8 @@ class HostProvider : public MemoryProvider {
   /// for machines with one node.
   explicit HostProvider(int numa_node = kAnyNode) : numa_node_(numa_node) {}
 
-  /// The same at addresses from `reserve`: mapped, inaccessible, aligned; null if there are none.
+  /// Pages are at addresses that `reserve` returns: an aligned, inaccessible mapping, or null if there are
+  /// none.
   using Reserve = void* (*)(void* context, size_t size, size_t alignment);
   HostProvider(int numa_node, Reserve reserve, void* context)
       : numa_node_(numa_node), reserve_(reserve), context_(context) {}

@@ -95,7 +95,7 @@ Result<Backing> KfdHostProvider::map(const BlockRequest& request) {
   if (!block || attributes == attributes_) return block;
   Undo unmap([&] { HostProvider::unmap(*block); });
   const MutexLock lock(mutex_);
-  known_[block->address].attributes = attributes;  // for the first agent that gets access
+  known_[block->address].attributes = attributes;  // used for the first agent that gets access
   unmap.cancel();
   return block;
 }

@@ -29,7 +29,7 @@ class KfdPhysicalMemory final : public PhysicalMemory {
   using Rights = std::map<uint32_t, bool>;  // GPUs that may read, and whether they may write
   struct Mapping {
     Rights rights;
-    int protection = 0;  // of the host
+    int protection = 0;  // protection (PROT_) of the host's mapping
   };
 
   KfdPhysicalMemory(const KfdAgents& agents, const KfdGpu& gpu)
@@ -40,7 +40,7 @@ class KfdPhysicalMemory final : public PhysicalMemory {
 
   const KfdAgents& agents_;
   const KfdGpu& gpu_;
-  uint64_t handle_ = 0;                // of the driver; 0: imported
+  uint64_t handle_ = 0;                // the driver's handle; 0: imported memory
   std::map<uint32_t, uint32_t> gems_;  // by GPU; 0: not imported there
   std::map<void*, Mapping> mappings_;
 };

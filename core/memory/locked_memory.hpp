@@ -56,7 +56,7 @@ class LockedMemory {
 
   /// A lock around an address.
   struct View {
-    size_t offset;         ///< of the address, in bytes
+    size_t offset;         ///< offset of the address in the lock, in bytes
     uintptr_t host_start;  ///< the host's address of the first byte
     uintptr_t agent_start;
     size_t size;

@@ -3,9 +3,9 @@
 // An allocation of up to 1 MiB is an object in a slab, a 2 MiB block of equal-sized objects. Larger ones,
 // those with special flags, and all when no slab can be mapped, have separate blocks. A million small
 // allocations are therefore a few thousand mappings, and most allocations and frees are a few stores under a
-// lock without a system call. Freed memory returns to the provider, except for a bounded reserve: a few empty
-// slabs, and blocks of at most 32 MiB or an eighth of the memory in use. Memory in the reserve keeps its old
-// contents.
+// lock without a system call. Freed memory returns to the provider, except for a bounded reserve. The
+// reserve is a few empty slabs, and blocks of at most 32 MiB or an eighth of the memory in use. It keeps its
+// old contents.
 //
 // *Threads:* any thread. One mutex guards the lists; the provider is never called under it, so a slow unmap
 // delays only its caller. Readers of the address map take no lock (extent.hpp).

@@ -94,15 +94,15 @@ class PointerMap {
   /// The memory around an address.
   struct Found {
     hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;  ///< as in hsa_amd_pointer_info_t
-    uintptr_t base = 0;  ///< of the memory, counted in the addresses of the lookup
+    uintptr_t base = 0;  ///< start of the memory, in the address space of the looked-up address
     size_t size = 0;     ///< in bytes
     uintptr_t host_base = 0;
     uintptr_t agent_base = 0;
     const Heap* heap = nullptr;   ///< null if unknown or not mapped
-    std::optional<size_t> owner;  ///< of imported memory: the agent's index
+    std::optional<size_t> owner;  ///< index of the agent that owns imported memory
     bool host_reads = true;
     bool host_writes = true;
-    AgentSet agents;  ///< with access; for allocations, see `allocation`
+    AgentSet agents;  ///< agents with access; those of allocations are in `allocation`
     void* user_data = nullptr;
     std::optional<AllocationView> allocation;
     std::shared_ptr<const PinnedMemory> pinned;

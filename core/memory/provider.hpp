@@ -19,14 +19,14 @@
 namespace rigel {
 
 struct Backing {
-  void* address = nullptr;  ///< for every agent (and the host, if the heap is host accessible)
+  void* address = nullptr;  ///< address for all agents, and for the host if the heap is host accessible
   size_t size = 0;          ///< in bytes
   uint64_t cookie = 0;      ///< private to the provider, for example a driver's handle
 };
 
 struct BlockRequest {
   size_t size = 0;          ///< in bytes, a multiple of the heap's granule
-  size_t alignment = 0;     ///< of the address, a power of two
+  size_t alignment = 0;     ///< alignment of the address, a power of two
   uint32_t flags = 0;       ///< hsa_amd_memory_pool_flag_t bits that the heap supports
   bool one_object = false;  ///< the block is one allocation, used as a whole: large pages are worthwhile
 };
@@ -144,7 +144,7 @@ class PinnedMemory {
 
 /// A block of memory of another process or driver.
 struct ImportedBlock {
-  void* address = nullptr;  ///< for agents, and for the host if it has access
+  void* address = nullptr;  ///< address for agents, and for the host if it has access
   size_t size = 0;          ///< in bytes
   uint64_t cookie = 0;      ///< private to the importer
   size_t owner = kNobody;   ///< index of the agent that owns the memory

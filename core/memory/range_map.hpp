@@ -1,5 +1,5 @@
-// Address ranges that may overlap, and lookup of those that contain an address: for ranges that the address
-// map of 2 MiB units is too coarse for, such as locked memory of the application.
+// Address ranges that may overlap, and lookup of those that contain an address. For ranges such as locked
+// memory of the application, for which the address map of 2 MiB units is too coarse.
 //
 // Ranges are grouped by the power of two of their length. In each group, a range that contains an address
 // starts less than twice the group's length below it, so a lookup visits only nearby ranges in each non-empty

@@ -1,14 +1,15 @@
-// Memory that is shared with other processes and drivers: export as dmabuf, names for other processes,
-// import.
+// Memory that is shared with other processes and drivers: exports it as dmabufs, names it for other
+// processes, and imports it.
 //
-// A name of memory (IPC) is a ticket for a dmabuf, which this process passes on while the allocation lives,
-// or the driver's name for the buffer. The first works with every driver that exports dmabufs; older drivers
-// have the second.
+// A program passes memory to another process by a *name*, an hsa_amd_ipc_memory_t. There are two kinds:
+// - A ticket, with which the other process fetches a dmabuf from this process's descriptor server. It is
+//   valid while the allocation exists. The driver must be able to export dmabufs.
+// - The driver's name of the buffer, for older drivers.
 //
-// Functions with names of the API implement those functions. Exported or named memory is not reused when it
-// is freed, because others may keep it.
+// A function `f` implements hsa_amd_f of the API. After an allocation is freed, its memory is not reused if
+// it was exported or named, because another process may still use it.
 //
-// *Threads:* any thread; the importer and the preference are set while the runtime starts.
+// *Threads:* any thread, except that set_importer and prefer_driver_names run while the runtime starts.
 // *Lifetime:* the agents, heaps and the server outlive it.
 #pragma once
 

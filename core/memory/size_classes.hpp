@@ -1,5 +1,5 @@
-// Sizes, in pages, of objects in slabs: every size up to 8 pages, then four steps per doubling, so that at
-// most a fifth of an object is unused; the largest divide a slab evenly.
+// Sizes of objects in slabs: every number of pages up to 8, then four sizes per doubling. At most a fifth of
+// an object is therefore unused. The largest sizes divide a slab evenly.
 #pragma once
 
 #include <array>

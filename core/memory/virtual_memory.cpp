@@ -305,7 +305,7 @@ Status VirtualMemory::map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: memory is already mapped within {} bytes", va,
                 size);
   }
-  // Built first and merged after the map succeeds: merge() needs no memory.
+  // Built first and merged after the map succeeds: merge() allocates no memory.
   Mappings made;
   made.emplace(start, Mapping{size, memory, {}, nullptr});
   const Status status = memory->physical->map(va, size);

@@ -32,7 +32,7 @@ struct VirtualView {
 
   uintptr_t base = 0;
   size_t size = 0;             ///< in bytes
-  const Heap* heap = nullptr;  ///< of the first byte; null if not mapped
+  const Heap* heap = nullptr;  ///< heap of the first byte; null if not mapped
   AgentSet agents;             ///< agents with any access
   bool host_reads = false;
   bool host_writes = false;

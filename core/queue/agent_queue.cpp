@@ -199,7 +199,7 @@ class AgentQueue final : public Queue {
   const OwnedSignal doorbell_;
   hsabe_queue_info_t info_{};
   std::atomic<bool> failed_{false};
-  std::atomic<bool> faulted_{false};  // by a memory fault
+  std::atomic<bool> faulted_{false};  // whether a memory fault has stopped the queue
 
   Mutex operations_;     // one operation of the backend at a time; acquired before mutex_
   mutable Mutex mutex_;  // guards the fields below

@@ -77,8 +77,8 @@ struct HandlerPosition {
   ProxyQueue* queue;
   const Handlers* handlers;
   size_t left;     // handlers that packets still have to pass
-  uint64_t index;  // of the next packet to forward
-  uint64_t count;  // of the handler's input packets from that one on
+  uint64_t index;  // index of the next packet to forward
+  uint64_t count;  // number of the handler's input packets from that one on
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local HandlerPosition* handler_position = nullptr;
 

@@ -10,9 +10,9 @@
 //   * Packets are taken in the order of their indices, up to the first slot whose header is INVALID, as on
 //     hardware. A slot is released to the application after its packet has passed the handlers.
 //   * Output that does not fit into the agent's ring is kept in order, and no more packets are taken. A
-//     barrier packet whose signal has a handler then reports that there is room. It is put into a ring that
-//     is half full, so that the agent stays busy while the handler refills the ring, or into the last slot,
-//     which is always reserved for it.
+//     barrier packet whose signal has a handler then reports that there is room. It is put into the ring when
+//     the ring is half full: the agent then stays busy while the handler refills the ring. At the latest, it
+//     is put into the last slot, which is always reserved for it.
 //
 // *Threads:* create, add_handler and the operations of Queue: any thread. Handlers: see hsa_api_trace.h.
 // *Memory order:* the application's writes before it rings are visible to the handlers, and the handlers'

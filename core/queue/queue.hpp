@@ -105,8 +105,9 @@ class InQueueCallback {
 
 class QueueTable {
  public:
-  /// Registers the queue under its handle and sets its id.
-  hsa_queue_t* insert(std::shared_ptr<Queue> queue, uint64_t cookie);
+  /// Registers the queue under its handle and sets its id. Returns null, without effect, if the queue's agent
+  /// has `limit` queues.
+  hsa_queue_t* insert(std::shared_ptr<Queue> queue, uint64_t cookie, uint32_t limit = UINT32_MAX);
   std::shared_ptr<Queue> find(const hsa_queue_t* queue) const;
   std::shared_ptr<Queue> find_cookie(uint64_t cookie) const;
   /// Returns the handle, or null. The caller must prevent concurrent destruction of the queue.
@@ -145,7 +146,7 @@ class QueueTable {
     uint32_t owners = 1;
   };
   using Queues = std::unordered_map<const hsa_queue_t*, Entry>;
-  /// Removes all queues. Needs no memory.
+  /// Removes all queues. Allocates no memory.
   Queues clear() noexcept;
   uint32_t count(const Agent& agent) const;
 
@@ -154,6 +155,7 @@ class QueueTable {
 
  private:
   hsa_queue_t* find_cooperative(const Agent& agent);
+  uint32_t count_locked(const Agent* agent) const RIGEL_REQUIRES_SHARED(mutex_);
   bool is_changing(const Agent& agent) const RIGEL_REQUIRES(changes_mutex_);
   void begin(CooperativeChange& change, const Agent& agent) RIGEL_REQUIRES(changes_mutex_);
 

@@ -13,10 +13,11 @@ uint64_t QueueTable::next_cookie() noexcept {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-hsa_queue_t* QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
+hsa_queue_t* QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie, uint32_t limit) {
   hsa_queue_t* handle = queue->handle();
   handle->id = cookie;  // must be unique until the process ends, according to the manual
   const WriterLock lock(mutex_);
+  if (count_locked(queue->agent()) >= limit) return nullptr;
   queues_.emplace(handle, Entry{.queue = std::move(queue), .cookie = cookie});
   return handle;
 }
@@ -109,8 +110,12 @@ QueueTable::Queues QueueTable::clear() noexcept {
 
 uint32_t QueueTable::count(const Agent& agent) const {
   const ReaderLock lock(mutex_);
+  return count_locked(&agent);
+}
+
+uint32_t QueueTable::count_locked(const Agent* agent) const {
   uint32_t count = 0;
-  for (const auto& [handle, entry] : queues_) count += entry.queue->agent() == &agent;
+  for (const auto& [handle, entry] : queues_) count += entry.queue->agent() == agent;
   return count;
 }
 

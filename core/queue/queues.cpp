@@ -14,7 +14,7 @@ namespace rigel {
 /// Properties of a queue from its first packet on.
 struct Queues::Traits {
   bool intercepted = false;  ///< requested by a tool
-  bool counted = false;      ///< of hsa_amd_counted_queue_acquire
+  bool counted = false;      ///< acquired by hsa_amd_counted_queue_acquire
   uint32_t priority = HSABE_PRIORITY_NORMAL;
   uint32_t cu_mask_bits = 0;
   const uint32_t* cu_mask = nullptr;
@@ -90,7 +90,7 @@ Result<std::shared_ptr<Queue>> Queues::live(const hsa_queue_t* queue) const {
   return found;
 }
 
-// AMD's functions return one status for both.
+// AMD's functions return INVALID_QUEUE for NULL, too.
 Result<std::shared_ptr<Queue>> Queues::live_or_invalid_queue(const hsa_queue_t* queue) const {
   auto found = live(queue);
   if (!found) return error(HSA_STATUS_ERROR_INVALID_QUEUE);
@@ -142,10 +142,11 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits
       return HSA_STATUS_SUCCESS;
     }
   }
-  if (found->caps().queues_max != 0 && table_.count(*found) >= found->caps().queues_max) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "agent: all of its {} queues are in use",
-                found->caps().queues_max);
-  }
+  const uint32_t limit = found->caps().queues_max == 0 ? UINT32_MAX : found->caps().queues_max;
+  const auto all_in_use = [limit] {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "agent: all of its {} queues are in use", limit);
+  };
+  if (table_.count(*found) >= limit) return all_in_use();
   const uint64_t cookie = QueueTable::next_cookie();
   auto created = make(*found, *request, cookie, traits.intercepted);
   if (!created) return created.error();
@@ -154,7 +155,12 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits
     return status;
   }
   (*created)->cooperative = request->type == HSA_QUEUE_TYPE_COOPERATIVE;
-  *queue = table_.insert(std::move(*created), cookie);
+  hsa_queue_t* const handle = table_.insert(*created, cookie, limit);
+  if (handle == nullptr) {  // Another thread has created the last one meanwhile.
+    (*created)->close();
+    return all_in_use();
+  }
+  *queue = handle;
   return HSA_STATUS_SUCCESS;
 }
 
@@ -234,7 +240,7 @@ Status Queues::counted_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa_amd
   }
   const auto wanted = backend_priority(priority);
   if (!wanted) return no_priority(priority);
-  constexpr uint32_t kPackets = 16384;  // as HIP's queues
+  constexpr uint32_t kPackets = 16384;  // the size of HIP's queues
   const uint32_t size = std::clamp(kPackets, found->caps().queue_min_size, found->caps().queue_max_size);
   return create(agent, {size, HSA_QUEUE_TYPE_MULTI, callback, data, UINT32_MAX, UINT32_MAX},
                 Traits{.counted = true, .priority = *wanted}, queue);

@@ -1,4 +1,5 @@
-// Arguments of queue functions are checked before a backend is called.
+// Creation and destruction of queues: checks of arguments, limits of the agent, cooperative queues, and
+// release of all resources after a failure.
 #include "core/queue/queues.hpp"
 
 #include <gtest/gtest.h>
@@ -26,6 +27,7 @@ std::atomic<uint32_t> packets_of_last;
 // State of the device's only cooperative queue.
 std::atomic<bool> cooperative_is_there, cooperative_is_ending;
 std::function<void()> while_it_ends;
+std::function<void()> during_creation;  // called once
 amd_queue_t queue_memory;
 
 LoadedBackend backend() {
@@ -35,6 +37,7 @@ LoadedBackend backend() {
     if (desc->type == HSA_QUEUE_TYPE_COOPERATIVE && cooperative_is_there.exchange(true))
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     ++made;
+    if (const auto call = std::exchange(during_creation, nullptr)) call();
     packets_of_last = desc->packets;
     queue_memory.hsa_queue.base_address = &queue_memory;
     queue_memory.hsa_queue.size = desc->packets;
@@ -151,6 +154,16 @@ TEST_F(QueuesTest, CreateFailsAtLimitOfAgent) {
 
 constexpr QueueRequest kCooperative{.size = 64, .type = HSA_QUEUE_TYPE_COOPERATIVE};
 
+TEST_F(QueuesTest, CreateFailsIfLastQueueIsCreatedMeanwhile) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_queue_t *queue = nullptr, *late = nullptr;
+  during_creation = [&] { EXPECT_EQ(queues_.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS); };
+  EXPECT_EQ(queues_.create(agent, {.size = 64}, &late), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(late, nullptr);
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
+}
+
 TEST_F(QueuesTest, CooperativeQueueIsCreatedAfterPreviousOneEnds) {
   add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
@@ -185,7 +198,7 @@ TEST_F(QueuesTest, CooperativeDestroyWaitsForCallbackThatCreatesOne) {
     const Other& wanted = *static_cast<Other*>(data);
     hsa_queue_t* none = nullptr;
     EXPECT_EQ(wanted.queues.create(wanted.agent, kCooperative, &none), HSA_STATUS_ERROR_OUT_OF_RESOURCES)
-        << "the device still has the one that failed";
+        << "the failed queue is still the device's only cooperative queue";
   };
   hsa_queue_t* queue = nullptr;
   ASSERT_EQ(queues_.create(agent, request, &queue), HSA_STATUS_SUCCESS);
@@ -200,7 +213,8 @@ TEST_F(QueuesTest, CooperativeDestroyWaitsForCallbackThatCreatesOne) {
   EXPECT_EQ(made, 0);
 }
 
-// The device waits for the callbacks of a queue before the queue has ended.
+// A device waits for a queue's callbacks before it ends the queue. If a callback waited for the end of that
+// queue, neither would continue.
 TEST_F(QueuesTest, CooperativeCreateFailsInCallbackOfEndingQueue) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   hsa_queue_t* queue = nullptr;
@@ -219,7 +233,7 @@ TEST_F(QueuesTest, CooperativeCreateFailsInCallbackOfEndingQueue) {
   EXPECT_EQ(made, 0);
 }
 
-// Tools that run an action when they are asked about a queue.
+// Tools that call `make` once, when they are offered the first queue.
 struct MakingTools final : QueueTools {
   std::function<void()> make;
   bool wants_queues() const noexcept override { return make != nullptr; }
@@ -244,7 +258,7 @@ TEST_F(QueuesTest, CooperativeCreateFailsInToolDuringCreation) {
   EXPECT_EQ(queues.create(agent, kCooperative, &asked), HSA_STATUS_SUCCESS);
   other.join();
   EXPECT_EQ(in_tool, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-  EXPECT_EQ(others, asked) << "who waits shares it";
+  EXPECT_EQ(others, asked) << "a thread that waits for a queue's creation shares the queue";
   EXPECT_EQ(queues.destroy(others), HSA_STATUS_SUCCESS);
   EXPECT_EQ(queues.destroy(asked), HSA_STATUS_SUCCESS);
   EXPECT_EQ(made, 0);
@@ -257,7 +271,7 @@ TEST_F(QueuesTest, QueriesFindQueueByHandle) {
   hsa_queue_t other{};
   EXPECT_EQ(queues_.inactivate(nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queues_.inactivate(&other), HSA_STATUS_ERROR_INVALID_QUEUE);
-  // AMD's functions return one status for both.
+  // AMD's functions return the same status for NULL and for an invalid handle.
   for (hsa_queue_t* const wrong : {static_cast<hsa_queue_t*>(nullptr), &other}) {
     hsa_agent_t of{};
     EXPECT_EQ(queues_.get_info(wrong, HSA_AMD_QUEUE_INFO_AGENT, &of), HSA_STATUS_ERROR_INVALID_QUEUE);
@@ -317,11 +331,11 @@ TEST_F(QueuesTest, FailedInterceptQueueReleasesAll) {
     static_cast<void>(create_intercept_queue({{.size = 4}, memory, release, nullptr}, 1));
   };
   create_one();
-  EXPECT_EQ(std::exchange(given_back, 0), 1) << "when it ends";
+  EXPECT_EQ(std::exchange(given_back, 0), 1) << "after the queue's end";
   const size_t signals = signal_pool::capacity();
   // Enough repetitions to detect lost doorbells.
   for (size_t i = 0; i < 2 * signal_pool::kSignalsPerSlab; ++i) {
-    request_that_fails = static_cast<int>(i % 3);  // the queue, or its list of handlers
+    request_that_fails = static_cast<int>(i % 3);  // the allocation of the queue, or of its list of handlers
     try {
       create_one();
     } catch (const std::bad_alloc&) {
@@ -377,8 +391,8 @@ TEST_F(QueuesTest, SoftQueueRequiresHostAccessibleRegion) {
   EXPECT_TRUE(signal_pool::destroy(*doorbell));
 }
 
-// The callback may end the runtime, and with it the owner of the memory, while this queue is still
-// referenced.
+// A queue's callback may end the runtime and with it the owner of the queue's memory. The queue must release
+// the memory before, although the caller of the callback still references the queue.
 TEST_F(QueuesTest, InterceptQueueClosedInCallbackReleasesMemory) {
   static Queue* raised;
   static int given_back;

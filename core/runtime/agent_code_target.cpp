@@ -17,7 +17,7 @@
 namespace rigel {
 
 struct AgentCodeTarget::Block {
-  void* start = nullptr;  // of the allocation
+  void* start = nullptr;  // start of the allocation
   size_t own_bytes = 0;   // size of pages outside the heaps
   void* image = nullptr;  // the backend's object, after loading
 };

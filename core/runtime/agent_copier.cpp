@@ -133,8 +133,9 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   return run(copy);
 }
 
-// Copies host memory that cannot be pinned: ranges that the driver already manages for the SVM API, and
-// memory that the program may only read, such as mapped files, because pinning requires write access.
+// Copies host memory that cannot be pinned. One case are ranges that the driver already manages for the SVM
+// API. The other is memory that the program may only read, such as mapped files: pinning requires write
+// access.
 Status AgentCopier::copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source,
                                   bool to_device) {
   if (!LockedMemory::is_mapped(to_device ? source : destination, copy.width)) return why;

@@ -1,4 +1,6 @@
-// Copies of a device by the `copy` group of its backend.
+// Copies of a device by the functions of its backend in hsabe_copy_ops_t.
+//
+// *Threads:* any thread, also concurrently.
 #pragma once
 
 #include <functional>
@@ -13,17 +15,18 @@ namespace rigel {
 
 class AgentCopier final : public DeviceCopier {
  public:
-  /// `make_stage` returns host memory of the given size that the device can access, or null; called once, on
-  /// first use. Small copies and copies that cannot be pinned use this staging buffer if the device has no
-  /// access to the memory.
+  /// `make_stage` allocates the staging buffer: host memory of the given size that the device can access. It
+  /// returns null if there is none, and is called again for the next copy that needs the buffer. Memory that
+  /// the device cannot access is copied through the buffer if the copy is small or the memory cannot be
+  /// pinned.
   AgentCopier(const Agent& agent, Memory& memory, std::function<void*(size_t)> make_stage)
       : agent_(agent), memory_(memory), make_stage_(std::move(make_stage)) {}
 
   Status copy(void* destination, const void* source, size_t size) override;
   Status copy_box(const Box& box) override;
   Status fill(void* destination, uint32_t value, size_t count) override;
-  /// Accepted if the device can wait for the dependencies without delaying other copies, as reported by the
-  /// backend.
+  /// Returns false if the backend has no queue in which the copy can wait for its dependencies without
+  /// delaying unrelated copies.
   Result<bool> submit(const DeviceCopyRequest& request) override;
   Result<bool> submit_row(void* destination, const void* source, size_t size, CopySides sides,
                           Signal& completion) override;
@@ -31,13 +34,19 @@ class AgentCopier final : public DeviceCopier {
   uint64_t to_system_time(uint64_t ticks) const override { return agent_.to_system_time(ticks); }
 
  private:
-  /// Returns the device's address of the memory, or null without access.
+  /// Returns the address at which the device accesses the memory. Returns `ptr` itself if the runtime knows
+  /// of no access.
   void* seen(void* ptr, size_t size) const;
-  /// Describes a copy between addresses of the device.
+  /// Describes a copy for the backend, with addresses of the device.
   hsabe_copy_t plan(const Box& box, const CopySides& sides = {}) const;
+  /// Submits a copy that decrements `completion`. Fails if the backend rejects it.
   Status begin(hsabe_copy_t& copy, Signal& completion);
+  /// Submits an asynchronous copy. Returns false if the backend lacks resources for it; fails with other
+  /// errors.
   Result<bool> hand_over(const hsabe_copy_t& copy);
+  /// Submits a copy and waits for its end.
   Status run(hsabe_copy_t& copy);
+  /// Copies through the staging buffer if the host memory is mapped, otherwise returns `why`.
   Status copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
   Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
 

@@ -13,8 +13,8 @@ struct HipVersion {
   uint32_t minor;
 };
 
-/// Returns the version of the loaded HIP (libamdhip64.so.5). The minor number comes from the file name,
-/// libamdhip64.so.5.2.21153, and is 0 without one.
+/// Returns the version of the loaded HIP (libamdhip64.so.5). The minor number comes from the name of its
+/// file, such as libamdhip64.so.5.2.21153. It is 0 if the name has none.
 std::optional<HipVersion> hip_in_process() noexcept;
 
 /// Whether a HIP up to 5.x (libamdhip64.so.5 and older) is loaded. Its functions that need a GPU, such as

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_pc_sampling.h>
 #include <hsa_plugin/kfd_abi.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -299,6 +301,39 @@ TEST_P(FaultInjection, RetriesFaultsAsConfigured) {
   EXPECT_EQ(driver_->retries, 0);
   driver_->can_retry = 0;
   check("1", false);  // rejected
+}
+
+// hsa_shut_down waits for the client, so hsa_init must not wait for hsa_shut_down.
+TEST_P(FaultInjection, SamplingClientMayInitialiseDuringLastShutDown) {
+  struct Meeting {
+    std::atomic<bool> has_begun = false;
+    std::atomic<hsa_status_t> status = HSA_STATUS_SUCCESS;
+  } meeting;
+  const auto ready = [](void* data, size_t, size_t, hsa_ven_amd_pcs_data_copy_callback_t, void*) {
+    auto& own = *static_cast<Meeting*>(data);
+    own.has_begun = true;
+    uint16_t major = 0;
+    while (hsa_system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major) == HSA_STATUS_SUCCESS)
+      std::this_thread::yield();
+    own.status = hsa_init();
+  };
+  {
+    const TestMachine machine(GetParam());
+    ASSERT_FALSE(machine.gpus.empty());
+    hsa_ven_amd_pc_sampling_1_00_pfn_t api{};
+    ASSERT_EQ(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_PC_SAMPLING, 1, sizeof api, &api),
+              HSA_STATUS_SUCCESS);
+    hsa_ven_amd_pcs_t session{};
+    ASSERT_EQ(api.hsa_ven_amd_pcs_create(machine.gpus[0], HSA_VEN_AMD_PCS_METHOD_HOSTTRAP_V1,
+                                         HSA_VEN_AMD_PCS_INTERVAL_UNITS_INSTRUCTIONS, 1, 0,
+                                         2 * sizeof(perf_sample_hosttrap_v1_t), ready, &meeting, &session),
+              HSA_STATUS_SUCCESS);
+    ASSERT_EQ(api.hsa_ven_amd_pcs_start(session), HSA_STATUS_SUCCESS);
+    const hsadrv_sample_t samples[2] = {};
+    driver_->sampler.take(driver_->sampler.context, samples, 2, 0);
+    while (!meeting.has_begun) std::this_thread::yield();
+  }
+  EXPECT_EQ(meeting.status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FaultInjection,

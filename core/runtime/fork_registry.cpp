@@ -17,7 +17,7 @@ namespace {
 
 struct Entry {
   void (*before)() noexcept = nullptr;
-  void (*after)() noexcept = nullptr;  // in parent and child
+  void (*after)() noexcept = nullptr;  // runs in parent and child
   void (*in_child)() noexcept = nullptr;
 };
 

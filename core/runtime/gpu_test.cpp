@@ -1,5 +1,5 @@
-// GPUs through the public API, in this process: the library opens the virtual GPU as its driver transport.
-// conformance/ tests the requirements for all agents; this file tests properties of GPUs and effects of their
+// Tests GPUs through the public API. The library opens the virtual GPU as a driver transport in this process.
+// conformance/ tests the requirements for all agents. This file tests properties of GPUs and effects of their
 // driver.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -650,6 +650,19 @@ TEST(Gpus, KeepDriverXnackSettingIfRejected) {
     hsa_system_get_info(static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_XNACK_ENABLED), &enabled);
     EXPECT_FALSE(enabled);
   }
+}
+
+TEST(Gpus, AreTheOnlySampledAgents) {
+  const TestMachine machine("gfx900:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  const auto is_sampled = [](hsa_agent_t agent) {
+    bool result = false;
+    EXPECT_EQ(hsa_agent_extension_supported(HSA_EXTENSION_AMD_PC_SAMPLING, agent, 1, 0, &result),
+              HSA_STATUS_SUCCESS);
+    return result;
+  };
+  EXPECT_TRUE(is_sampled(machine.gpus[0]));
+  EXPECT_FALSE(is_sampled(machine.hosts.at(0)));
 }
 
 TEST(Gpus, WithoutBackendAreSkipped) {

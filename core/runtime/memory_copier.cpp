@@ -8,8 +8,9 @@
 
 namespace rigel {
 
-// The device copies if one side is its memory, otherwise the host. The other side is host memory, which may
-// be locked and named by an agent's address, or virtual memory without access for the host.
+// The device copies if at least one side is its memory; otherwise the host copies. A side that is not the
+// device's is passed by its host address, even if the program has passed the address at which an agent
+// accesses locked memory. The copy fails if the host has no access to such a side, as to some virtual memory.
 Status MemoryCopier::copy(void* destination, const void* source, size_t size) {
   const Placement to = memory_.locate(destination, size), from = memory_.locate(source, size);
   const bool to_device = to.owner.handle == agent_.handle().handle;

@@ -17,6 +17,7 @@
 #include "core/runtime/caller_quirks.hpp"
 #include "core/runtime/fork_registry.hpp"
 #include "core/runtime/memory_copier.hpp"
+#include "core/runtime/sampling_driver.hpp"
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/tool/packet_tools.hpp"
@@ -218,7 +219,8 @@ Runtime::Runtime(std::unique_ptr<Foundation> foundation)
       copies_(machine().directory(), memory().pointers),
       images_(machine(), copies_,
               HandleMemory::Source{[this](size_t size) { return memory().heaps.allocate_system(size); },
-                                   [this](void* pointer) { memory().heaps.free(pointer); }}) {
+                                   [this](void* pointer) { memory().heaps.free(pointer); }}),
+      pc_sampling_(machine(), make_sampling_driver(gpus())) {
   add_copiers();
   shared_signals::use_server(&foundation_->descriptors);
 }
@@ -239,7 +241,8 @@ void Runtime::add_copiers() {
 }
 
 Runtime::~Runtime() {
-  // No code of the application runs from here on: first end callbacks, then the objects that they may use.
+  // First end callbacks, then the objects that they may use. No code of the application runs afterwards.
+  pc_sampling_.end();
   for (const auto& [handle, entry] : foundation_->queue_table.clear()) entry.queue->close();
   dispatcher_.stop();
 }

@@ -16,12 +16,14 @@
 
 #include "api/support/mutex.hpp"
 #include "core/copy/copy_engine.hpp"
+#include "core/counters/counter_profiles.hpp"
 #include "core/executable/executable_registry.hpp"
 #include "core/image/images.hpp"
 #include "core/memory/kfd_svm.hpp"
 #include "core/queue/queues.hpp"
 #include "core/runtime/agent_code_target.hpp"
 #include "core/runtime/foundation.hpp"
+#include "core/sampling/pc_sampling.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_group.hpp"
 
@@ -37,7 +39,7 @@ struct ApiGate {
   /// called when the last reference is released, before `close`: unloads tools while the API still works
   void (*leave)();
   void (*close)();    ///< rejects further calls; also called after an `open` that failed
-  void (*abandon)();  ///< in a forked child
+  void (*abandon)();  ///< runs in a forked child
   /// Reports a scratch event to subscribed tools. Called on any thread while there is a runtime.
   Foundation::NotifyScratch notify_scratch;
 };
@@ -65,6 +67,8 @@ class Runtime {
   CopyEngine& copies() { return copies_; }
   CopyBatches& copy_batches() { return foundation_->copy_batches; }
   Images& images() { return images_; }
+  PcSampling& pc_sampling() { return pc_sampling_; }
+  CounterProfiles counter_profiles() const { return CounterProfiles(machine()); }
   /// Null if no GPU supports shared virtual memory.
   KfdSvm* svm() { return svm_.get(); }
   ExecutableRegistry& executables() { return executables_; }
@@ -107,6 +111,7 @@ class Runtime {
   const std::unique_ptr<KfdSvm> svm_;
   CopyEngine copies_;
   Images images_;
+  PcSampling pc_sampling_;
 };
 
 }  // namespace rigel

@@ -1,13 +1,13 @@
-// A pair of fences for two threads that each write one location and then read the other's ("I changed the
-// value; is a thread asleep?" and "I am about to sleep; has the value changed?"). Both need a full fence
-// between write and read, or each can miss the other's write. The frequent side calls `light`, which costs no
-// instruction. The rare side calls `heavy`, which makes the kernel run a full fence on every CPU that runs a
-// thread of this process (membarrier(2), private expedited).
+// A pair of fences for two threads, of which each writes one location and then reads the other's. One has
+// changed a value and checks whether a thread is asleep; the other is about to sleep and checks the value.
+// Both need a full fence between write and read, or each can miss the other's write. The frequent side calls
+// `light`, which costs no instruction. The rare side calls `heavy`, which makes the kernel run a full fence
+// on every CPU that runs a thread of this process (membarrier(2), private expedited).
 //
-// *Memory order:* when `heavy` returns true, then the `light` of each other thread is, in program order,
-// either before the fence that `heavy` ran there, and the thread's writes before `light` are visible after
-// `heavy`; or after it, and the writes before `heavy` are visible after `light`. (A thread that is not
-// running passed a full fence when it was descheduled.)
+// *Memory order:* when `heavy` returns true, it has run a full fence in each other thread. A `light` of that
+// thread is before or after this fence in program order. If it is before, the thread's writes before `light`
+// are visible after `heavy`. If it is after, the writes before `heavy` are visible after `light`. (A thread
+// that is not running passed a full fence when it was descheduled.)
 // *Threads:* any thread of one process. Devices and other processes are not covered.
 #pragma once
 

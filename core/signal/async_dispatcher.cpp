@@ -49,7 +49,7 @@ struct Function : ReadyItem {
 // is stopped in a handler.
 class AsyncDispatcher::Worker {
  public:
-  // Returns null without memory or threads.
+  // Returns null if out of memory, or if the thread cannot be started.
   static std::shared_ptr<Worker> start(void (*after_each)() noexcept) noexcept {
     try {
       auto worker = std::make_shared<Worker>();
@@ -143,7 +143,7 @@ class AsyncDispatcher::Worker {
  private:
   static void* enter(void* reference) noexcept {
     const std::unique_ptr<std::shared_ptr<Worker>> worker(static_cast<std::shared_ptr<Worker>*>(reference));
-    detail::calls_handlers = true;
+    become_handler_thread();
     (*worker)->work();
     return nullptr;
   }

@@ -15,7 +15,7 @@
 //   * A handler that returns true is armed again. If its condition still holds, it is due again at once,
 //     after all others that are due.
 //   * When its signal is destroyed, a handler that is due, or whose condition holds, is called a last time
-//     and its result is ignored. Every other handler of the signal is dropped. (In ROCr a registration keeps
+//     and its result is ignored. Every other handler of the signal is dropped. (In ROCr, a registration keeps
 //     the signal alive; a change before the destruction is delivered there as well.) `quiesce` returns after
 //     the last call.
 //   * It must not throw.

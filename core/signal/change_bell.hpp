@@ -13,9 +13,9 @@
 //
 // The wake-up is lost only if W3 misses S1 and `changes` stays the same after W1. If S3 comes after W2, it
 // reads either the 1, and S5 follows, or a 0 that another signaller stored after W2, whose S5 follows.
-// Otherwise S3 comes before W2, so the fence S2 does too, and W3 sees S1. Listeners are not counted: a
-// process that dies, or whose slot holds another signal by then, leaves at most a 1, which causes one
-// needless wake-up of the next listener.
+// Otherwise S3 comes before W2, so the fence S2 does too, and W3 sees S1. Listeners are not
+// counted. A process that dies, or whose slot holds another signal by then, leaves at most a 1. This causes
+// one needless wake-up of the next listener.
 //
 // *Threads:* any thread of any process that maps the page. A ChangeListener belongs to one thread.
 #pragma once

@@ -1,10 +1,13 @@
-// A thread that sleeps on signals that devices change, without a timeout: only a post ends its wait.
+// A thread that waits, without a timeout, for signals that devices change. Its wait ends when its parker is
+// released.
 //
-// A device announces a change by an interrupt, for which a thread must wait in the driver. With hooks
-// (SignalHooks in signal.hpp), one of these threads does so and is woken directly; the others sleep on their
+// A device announces a change by an interrupt, which the driver reports to one thread that waits for it. If
+// SignalHooks (signal.hpp) are installed, one of the sleepers waits in the driver: it *leads*. The interrupt
+// wakes the leader, which then releases the parkers of other threads. All other sleepers sleep on their
 // parkers.
 //
-// *Lifetime:* on the stack of its thread, from before it is linked to signals until after it is unlinked.
+// *Lifetime:* on the stack of its thread, from before the thread's nodes are linked to signals until after
+// they are unlinked.
 #pragma once
 
 #include <pthread.h>

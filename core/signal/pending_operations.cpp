@@ -3,6 +3,7 @@
 namespace rigel {
 
 PendingOperations::~PendingOperations() {
+  ends_.store(true, std::memory_order_relaxed);
   dispatcher_.stop();
   const MutexLock lock(mutex_);
   waiting_.clear_and_dispose([](PendingOperation* operation) { delete operation; });
@@ -25,8 +26,7 @@ Status PendingOperations::post(std::unique_ptr<PendingOperation> operation) noex
   const auto run = [](void* argument) {
     auto& posted = *static_cast<PendingOperation*>(argument);
     PendingOperations& owner = *posted.owner_;
-    if (const Status status = owner.advance(posted); status != HSA_STATUS_SUCCESS)
-      owner.finish(posted, status);
+    if (const Status status = owner.advance(posted); status != HSA_STATUS_SUCCESS) owner.fail(posted, status);
   };
   const Status status = dispatcher_.post(run, operation.get());
   if (status == HSA_STATUS_SUCCESS) {
@@ -64,13 +64,18 @@ bool PendingOperations::on_dependency(hsa_signal_value_t value, void* argument) 
   }
   ++operation.next_;
   if (const Status status = owner.advance(operation); status != HSA_STATUS_SUCCESS)
-    owner.finish(operation, status);
+    owner.fail(operation, status);
   return false;
 }
 
 void PendingOperations::finish(PendingOperation& operation, Status status) noexcept {
   unlink(operation);
   operation.ready(status);
+}
+
+void PendingOperations::fail(PendingOperation& operation, Status status) noexcept {
+  if (ends_.load(std::memory_order_relaxed)) return;  // The destructor drops it.
+  finish(operation, status);
 }
 
 // One thread at a time has an operation: `waits_` needs no lock, unlike the links, which neighbours change.

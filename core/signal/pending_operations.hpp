@@ -9,6 +9,7 @@
 
 #include <hsa/hsa.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,7 +84,7 @@ class PendingOperation : public boost::intrusive::list_base_hook<> {
   const std::vector<Signal*> dependencies_;
   size_t next_ = 0;  // earlier dependencies have been 0
   PendingOperations* owner_ = nullptr;
-  bool waits_ = false;  // in the owner's list
+  bool waits_ = false;  // whether it is in the owner's list
 };
 
 class PendingOperations {
@@ -102,12 +103,15 @@ class PendingOperations {
  private:
   Status advance(PendingOperation& operation) noexcept;
   void finish(PendingOperation& operation, Status status) noexcept;
+  // The dispatcher rejects a wait: finishes it, unless the owner ends.
+  void fail(PendingOperation& operation, Status status) noexcept;
   void link(PendingOperation& operation) noexcept;
   void unlink(PendingOperation& operation) noexcept;
   static bool on_dependency(hsa_signal_value_t value, void* argument);
 
   Mutex mutex_;
   boost::intrusive::list<PendingOperation> waiting_ RIGEL_GUARDED_BY(mutex_);
+  std::atomic<bool> ends_{false};  // Set before the dispatcher is stopped
   AsyncDispatcher dispatcher_;
 };
 

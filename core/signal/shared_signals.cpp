@@ -38,7 +38,7 @@ struct SharedPage {
 static_assert(sizeof(SharedPage) <= kPageBytes);
 
 // Free slots form a first-in, first-out queue, so that a slot stays empty as long as possible and late
-// accesses find it empty. The links are in the slots, so that releasing a slot needs no memory.
+// accesses find it empty. The links are in the slots, so that releasing a slot allocates no memory.
 struct SharedSignalTable {
   Mutex mutex;
   uint32_t first_free RIGEL_GUARDED_BY(mutex) = 0;
@@ -51,7 +51,7 @@ struct SharedSignalTable {
 constinit SharedSignalTable table;
 
 struct Slot {
-  int descriptor = -1;  // of the page; -1 if the slot is empty
+  int descriptor = -1;  // descriptor of the page; -1 if the slot is empty
   std::optional<Ticket> ticket;
   uint32_t next_free = 0;
 };

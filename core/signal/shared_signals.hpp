@@ -2,13 +2,13 @@
 // process maps.
 //
 // For devices, such a signal is like any other. The private part of a Signal, however, is valid in one
-// process only. So the lists of waiters and their locks are not in the page: every *slot*, an address at
-// which a page can be mapped, has a local half, a signal of the pool, that `local_half` returns. The local
-// half stays with the slot, so an access after destruction finds valid lists. The page's own `attention`
-// always has kFence. Every change therefore calls `Signal::notify`, which notifies the local half and the
-// page's ChangeNotifier, on which other processes sleep (change_bell.hpp). Changes by devices are found by
-// polling (kSignalSilent); so are changes by processes if the kernel cannot let a thread sleep on several
-// words.
+// process only. The lists of waiters and their locks are therefore not in the page. An address at which a
+// page can be mapped is a *slot*. Each slot has a *local half*, a signal of the pool, which `local_half`
+// returns. The local half stays with the slot, so an access after destruction finds valid lists. The page's
+// own `attention` always has kFence. Every change therefore calls `Signal::notify`, which notifies the local
+// half and the page's ChangeNotifier, on which other processes sleep (change_bell.hpp). Changes by devices
+// are found by polling (kSignalSilent); so are changes by processes if the kernel cannot let a thread sleep
+// on several words.
 //
 // Slots are in slabs of the pool's allocator, so that devices can access them. An empty slot is a page of
 // zeroes without a live signal.
@@ -26,7 +26,7 @@
 
 namespace rigel::shared_signals {
 
-/// Creates a signal in a page. Returns null without memory or file descriptors.
+/// Creates a signal in a page. Returns null if out of memory or file descriptors.
 Signal* create(int64_t initial_value, uint32_t attributes) noexcept;
 
 /// Whether the signal is in a shared page.

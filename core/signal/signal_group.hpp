@@ -39,7 +39,7 @@ class SignalGroups {
  private:
   struct Member {
     Signal* signal;
-    uint32_t generation;  // of the signal at creation of the group
+    uint32_t generation;  // generation of the signal when the group was created
   };
   using Group = std::vector<Member>;
 

@@ -20,8 +20,8 @@ constexpr uint32_t kSlotBits = 14;
 static_assert(size_t{1} << kSlotBits == kSignalsPerSlab);
 
 // The signals that are free for any thread form a stack. The low bits of its head are the index of the top
-// signal plus one (0: empty). The bits above are a tag that changes with each pop and push, so that a stale
-// head is not mistaken for the current one (a tag repeats after 137 thousand million operations).
+// signal plus one (0: empty). The bits above are a tag that changes with each pop and push. A stale head
+// therefore differs from the current one (a tag repeats after 137 thousand million operations).
 constexpr uint64_t kIndexMask = (uint64_t{1} << 27) - 1;
 constexpr uint64_t kTagUnit = kIndexMask + 1;
 static_assert(uint64_t{kMaxSlabs} << kSlotBits <= kIndexMask);
@@ -75,13 +75,13 @@ struct Growth {
   WakeLock lock;
   const SlabAllocator* allocator = &kAnonymousSlabs;
   uint32_t slab_count = 0;                // total
-  uint32_t first_slab = 0;                // of the current allocator
-  uint32_t first_of_process = 0;          // first slab of this process
-  uint32_t slots_used = kSignalsPerSlab;  // in the last slab
+  uint32_t first_slab = 0;                // index of the current allocator's first slab
+  uint32_t first_of_process = 0;          // index of this process's first slab
+  uint32_t slots_used = kSignalsPerSlab;  // number of used slots in the last slab
   uint32_t registered = 0;                // slabs, including those taken by take_slab
   uint32_t epoch = 0;                     // changes with the allocator
   std::array<bool, kMaxSlabs> inherited_by_fork{};
-  std::array<uint16_t, kMaxSlabs> slots_carved{};  // in each slab
+  std::array<uint16_t, kMaxSlabs> slots_carved{};  // number of carved slots in each slab
 };
 constinit Growth growth;
 

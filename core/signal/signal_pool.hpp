@@ -51,8 +51,8 @@ struct Interrupt {
 /// changes signals.
 void set_interrupts(Interrupt usual, Interrupt exception) noexcept;
 
-/// Creates a signal of the given kind with everything else zero; returns null without memory. The creator of
-/// a doorbell sets abi.hardware_doorbell_ptr and abi.queue_ptr before it publishes the handle.
+/// Creates a signal of the given kind with everything else zero. Returns null if out of memory. The
+/// creator of a doorbell sets abi.hardware_doorbell_ptr and abi.queue_ptr before it publishes the handle.
 /// kSignalApiAttributes imply kSignalSilent, because not only this process changes such a signal.
 Signal* create(int64_t initial_value, uint32_t attributes = 0,
                amd_signal_kind_t kind = AMD_SIGNAL_KIND_USER) noexcept;

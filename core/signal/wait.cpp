@@ -153,7 +153,8 @@ class Wait {
     }
   }
 
-  // Expects linked entries and unlinks them. Returns whether the wait was over at the last poll.
+  // Sleeps in the driver, without a timeout. Expects linked entries and unlinks them. Returns whether the
+  // wait was over at the last poll.
   bool sleep_until_posted(const SignalHooks& hooks) noexcept {
     const bool over = poll();
     DeviceSleeper sleeper{parker_};
@@ -163,7 +164,8 @@ class Wait {
     return over;
   }
 
-  // The same for a wait with a timeout or with signals that must be polled.
+  // Sleeps outside the driver: the wait has a timeout, or signals that must be polled. Expects linked entries
+  // and unlinks them.
   enum class Ended : uint8_t { kOver, kPosted, kTimedOut };
   Ended sleep_and_look(bool must_poll) noexcept {
     const auto end = [this](Ended how) {

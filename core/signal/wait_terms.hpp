@@ -11,7 +11,7 @@ namespace rigel {
 
 class WaitTerms {
  public:
-  /// Makes room for `count` terms. Returns false without memory.
+  /// Makes room for `count` terms. Returns false if out of memory.
   bool resize(uint32_t count) noexcept {
     if (count <= kInline) return true;
     heap_.reset(new (std::nothrow) WaitTerm[count]);

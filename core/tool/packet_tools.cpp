@@ -76,7 +76,7 @@ class CompletionOrder {
 struct TrackedOperation {
   hsatool_activity_t activity;
   alignas(8) unsigned char packet[64];
-  hsa_signal_t completion;  // of the application; 0: none
+  hsa_signal_t completion;  // the application's signal; 0: none
   Signal* signal;           // completed by the device instead
   const Agent* agent;
   void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);

@@ -40,7 +40,7 @@ class PacketTools final : public QueueTools {
     hsa_agent_t source;
     hsa_agent_t destination;
     uint64_t bytes;
-    hsa_signal_t completion;  ///< of the application
+    hsa_signal_t completion;  ///< the application's signal
     /// Reads the times from the signal, or leaves them 0.
     void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);
   };

@@ -36,7 +36,7 @@ struct AgentSurroundings {
   hsa_agent_t nearest_cpu{};
   uint64_t memory_available = 0;  ///< bytes
   std::string_view product_name;  ///< empty: use the backend's
-  bool is_apu = false;            ///< on one chip with the CPU
+  bool is_apu = false;            ///< whether it is on one chip with the CPU
   uint32_t* registers = nullptr;  ///< page of registers that user mode may write
 };
 
@@ -68,7 +68,7 @@ class Agent {
   /// (api/entry/agent.cpp). INVALID_ARGUMENT for an unknown attribute or null.
   Status info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const;
 
-  /// Implements the attributes of hsa_ext_image.h in hsa_agent_get_info: all 0 without images.
+  /// Implements the attributes of hsa_ext_image.h in hsa_agent_get_info: all 0 if it does not support images.
   Status image_info(uint32_t attribute, void* value) const;
 
   /// Reads the device's clock; the system's if the device has none.

@@ -5,6 +5,7 @@
 namespace rigel {
 namespace {
 
+// Returns word `i` of a mask whose words may be missing.
 uint32_t word_of(std::span<const uint32_t> mask, size_t i) {
   if (mask.empty()) return UINT32_MAX;
   return i < mask.size() ? mask[i] : 0;

@@ -1,5 +1,5 @@
-// Computes the compute units of a queue from the requested ones. Bit i of word i / 32 is unit i; no words
-// mean all units. Pure; any thread.
+// Computes the CU mask of a queue: the requested compute units that are also allowed. Unit i is bit i % 32 of
+// word i / 32. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,12 @@
 namespace rigel {
 
 struct CuGrant {
-  std::vector<uint32_t> words;  ///< a bit for each existing unit
-  bool reduced = false;         ///< existing units were requested that are not allowed
+  std::vector<uint32_t> words;  ///< the mask; has as many bits as the device has units, rounded up to words
+  bool reduced = false;         ///< whether an existing unit was requested that is not allowed
 };
 
-/// Missing words are 0. A request for all units includes those that are not allowed.
+/// `asked` and `allowed` are masks. An empty mask means all units; otherwise missing words are 0. An empty
+/// request therefore sets `reduced` if a unit is not allowed.
 CuGrant grant_units(std::span<const uint32_t> asked, std::span<const uint32_t> allowed,
                     uint32_t compute_units);
 

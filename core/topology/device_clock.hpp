@@ -26,7 +26,7 @@ class ClockKeeper;
 class DeviceClock {
  public:
   struct Source {
-    std::string name;  ///< of the device, the same in every runtime; several devices may share it
+    std::string name;  ///< device's name, the same in every runtime; devices may share it
     std::function<bool(ClockReading&)> read;     ///< reads both clocks; returns false on failure. Any thread
     std::function<uint64_t()> ticks_per_second;  ///< the nominal rate of the clock; 0: unknown
   };

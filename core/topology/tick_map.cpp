@@ -11,8 +11,8 @@
 namespace rigel {
 namespace {
 
-// A correction is spread over this many times its size, so that durations change by at most a thousandth, but
-// over at least the first of these times and, if the map was slow, at most the second.
+// A correction is spread over kGently times its size, so that durations change by at most a thousandth. It
+// takes at least kShortestBendNs and, if the map was slow, at most kLongestBendNs.
 constexpr double kGently = 1000;
 constexpr double kShortestBendNs = 10e6;
 constexpr double kLongestBendNs = 1e9;

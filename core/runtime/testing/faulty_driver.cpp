@@ -97,9 +97,18 @@ extern "C" [[gnu::visibility("default")]] const hsadrv_driver_t* hsa_driver_quer
     all.read_file = read_file;
     return all;
   }();
+  static const hsadrv_sampling_ops_t sampling{
+      .struct_size = sizeof sampling,
+      .start = [](void* driver, uint32_t gpu_id, const hsadrv_sampler_t* sampler) -> int32_t {
+        faulty_driver.sampler = *sampler;
+        return real()->sampling->start(driver, gpu_id, sampler);
+      },
+      .stop = real()->sampling->stop,
+  };
   static const hsadrv_driver_t table = [] {
     hsadrv_driver_t driver = *real();
     driver.ops = &ops;
+    driver.sampling = &sampling;
     return driver;
   }();
   return &table;

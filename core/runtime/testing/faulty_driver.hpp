@@ -4,6 +4,8 @@
 // Test and transport share one FaultyDriver: the module exports it as `faulty_driver`. Any thread.
 #pragma once
 
+#include <hsa_plugin/hsa_driver.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -11,8 +13,9 @@
 namespace rigel::testing {
 
 struct FaultyDriver {
-  /// Number of operations that can fail, since the test set it to 0: open, mmap, and ioctls, except those
-  /// that release resources, and those that wait unless `only` selects them.
+  /// Number of operations that can fail, counted since the test has set it to 0. These are open, mmap and
+  /// ioctls. Ioctls that release resources are not counted. Those that wait are counted only if `only`
+  /// selects them.
   std::atomic<uint32_t> operations;
   /// The first operation that fails, counted from 1, and the number of failing ones; 0: none.
   std::atomic<uint32_t> first;
@@ -31,6 +34,7 @@ struct FaultyDriver {
   std::atomic<uint32_t> copy_queues;
   /// KFD_MEM_ flags of the last requested memory object.
   std::atomic<uint32_t> memory_flags;
+  hsadrv_sampler_t sampler;  ///< of the last start of sampling, for the thread that starts it
 
   bool fails(uint32_t what) {
     if (only != 0 && only != what) return false;

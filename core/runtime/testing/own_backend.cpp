@@ -1,8 +1,11 @@
-// A backend whose devices are not in the topology, with memory that the host cannot access: the device's
-// addresses are inaccessible, and `copy` uses other addresses. Options: the number of `devices`; host access
-// to their memory (`visible`), fine-grained (`fine` as well); support for `kernels`; the function that
-// `throws`; and `on_open`, the address of a test function (Hook) that `open` calls. It also accepts devices
-// of amdkfd if a manifest names them.
+// A backend whose devices are not in the topology. It also accepts devices of amdkfd if a manifest names
+// them. The host cannot access their memory: the device's addresses are inaccessible, and `copy` uses other
+// addresses. Options:
+// - `devices`: number of devices
+// - `visible`: the host can access their memory; with `fine`, as fine-grained memory
+// - `kernels`: they support kernels
+// - `throws`: name of the function that throws
+// - `on_open`: address of a test function (Hook) that `open` calls
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>
@@ -190,6 +193,7 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    &kMemory,
                                    nullptr,
                                    0,
+                                   nullptr,
                                    nullptr,
                                    nullptr};
 
