@@ -167,6 +167,7 @@ TEST_P(CodeObjectVersion, RunsVersion6OfProcessorAndOfGenericTarget) {
                            : processor.starts_with("gfx101")                                  ? 0x52u
                            : processor.starts_with("gfx103")                                  ? 0x53u
                            : processor.starts_with("gfx11")                                   ? 0x54u
+                           : processor.starts_with("gfx120")                                  ? 0x59u
                                                                                               : 0u;
   if (generic == 0) GTEST_SKIP() << processor << " is of no generic target";
   uint32_t generic_flags = (flags() & ~kMachMask) | generic | 1u << kGenericVersionShift;

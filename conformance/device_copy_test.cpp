@@ -341,9 +341,9 @@ TEST_P(DeviceCopy, WaitingEngineIsNotFree) {
   const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
   const std::string_view chip(name.data());
   const char* const sdma = std::getenv("HSA_ENABLE_SDMA");
-  const bool has_engines =
-      (sdma == nullptr || std::string_view(sdma) != "0") &&
-      (chip == "gfx900" || chip == "gfx906" || chip == "gfx1010" || chip == "gfx1030" || chip == "gfx1100");
+  const bool has_engines = (sdma == nullptr || std::string_view(sdma) != "0") &&
+                           (chip == "gfx900" || chip == "gfx906" || chip == "gfx1010" || chip == "gfx1030" ||
+                            chip == "gfx1100" || chip == "gfx1201");
   if (status == HSA_STATUS_SUCCESS && free == engines && !has_engines) {
     hsa_signal_store_screlease(before, 0);
     ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));

@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 
 class Scratch : public DispatchTest {
  protected:
-  static constexpr uint32_t kItems = 5000;
+  static constexpr uint32_t kItems = 1500;
 
   void SetUp() override {
     DispatchTest::SetUp();

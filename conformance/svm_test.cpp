@@ -75,6 +75,20 @@ TEST_P(Svm, KernelUsesOrdinaryHostMemory) {
   }
 }
 
+TEST_P(Svm, KernelUsesAnyHostMemoryWithXnack) {
+  bool is_accessible = false;
+  ASSERT_HSA(hsa_system_get_info(
+      static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT), &is_accessible));
+  if (!is_accessible) GTEST_SKIP() << "XNACK is off";
+  constexpr uint32_t kCount = 10'000;
+  std::vector<uint32_t> from(kCount);
+  uint32_t to[kCount] = {};
+  for (uint32_t i = 0; i < kCount; ++i) from[i] = i * 3;
+  const CopyArgs arguments{from.data(), to, kCount, 0};
+  ASSERT_TRUE(run(dispatch_packet(kernels_.kernel("copy"), kernarg(arguments), kCount, 256)));
+  EXPECT_EQ(std::memcmp(from.data(), to, kCount * 4), 0);
+}
+
 TEST_P(Svm, ReadsAttributeListOfAnyLength) {
   const Pages pages(64 << 10);
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},

@@ -120,6 +120,7 @@ KERNEL void store(StoreArgs args) {
   *reinterpret_cast<volatile uint32_t*>(args.address) = 1;
 }
 
+#ifndef __GFX12__  // has no instructions for it
 KERNEL void gws_begin(GwsBeginArgs args) {
   __builtin_amdgcn_ds_gws_init(args.waves - 1, 0);
 }
@@ -135,6 +136,8 @@ KERNEL void gws_meet(GwsMeetArgs args) {
     __builtin_amdgcn_ds_gws_barrier(args.groups - 1, 0);
   }
 }
+
+#endif
 
 KERNEL void keep(KeepArgs args) {
   const uint32_t i = Position().global(0);

@@ -1,6 +1,10 @@
 // The kernels of image_kernels_test.cpp in OpenCL C. Images and samplers are handles of the HSA image API.
 // The arguments are ReadArgs and WriteArgs in that file. Work-groups have 64 work-items.
 
+#ifdef ISA_VERSION  // for the device library, if it has no file with the chip's version
+__constant int __oclc_ISA_version = ISA_VERSION;
+#endif
+
 #define ITEM (get_group_id(0) * 64 + get_local_id(0))
 
 kernel void read_1d(read_only image1d_t image, sampler_t sampler, global const float4* at, global float4* texels,

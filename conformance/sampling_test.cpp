@@ -1,0 +1,96 @@
+// PC sampling of a queue's dispatches, by the extension pc_sampling.
+#include <hsa/hsa_ven_amd_pc_sampling.h>
+
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "support/dispatch_test.hpp"
+
+namespace conformance {
+namespace {
+
+using Sample = perf_sample_hosttrap_v1_t;
+using Place = std::tuple<uint64_t, uint32_t, uint32_t, uint64_t>;  // pc, work-group, wave, lanes
+
+class Sampling : public DispatchTest {
+ protected:
+  void SetUp() override {
+    DispatchTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    const auto status =
+        hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_PC_SAMPLING, 1, sizeof api_, &api_);
+    if (status != HSA_STATUS_SUCCESS) GTEST_SKIP() << "the runtime has no PC sampling";
+    const auto keep = [](const hsa_ven_amd_pcs_configuration_t* found, void* configurations) {
+      if (found->method == HSA_VEN_AMD_PCS_METHOD_HOSTTRAP_V1 &&
+          found->units == HSA_VEN_AMD_PCS_INTERVAL_UNITS_INSTRUCTIONS)
+        static_cast<std::vector<hsa_ven_amd_pcs_configuration_t>*>(configurations)->push_back(*found);
+      return HSA_STATUS_SUCCESS;
+    };
+    if (api_.hsa_ven_amd_pcs_iterate_configuration(agent(), keep, &configurations_) != HSA_STATUS_SUCCESS ||
+        configurations_.empty())
+      GTEST_SKIP() << "the agent cannot be sampled by instructions";
+    wave_ = agent_info<uint32_t>(agent(), HSA_AGENT_INFO_WAVEFRONT_SIZE);
+  }
+
+  /// Returns the samples of two work-groups of two waves.
+  std::vector<Place> sample(size_t interval) {
+    std::vector<Sample> samples;
+    const auto ready = [](void* data, size_t size, size_t lost, hsa_ven_amd_pcs_data_copy_callback_t copy,
+                          void* argument) {
+      auto& all = *static_cast<std::vector<Sample>*>(data);
+      const size_t before = all.size();
+      all.resize(before + size / sizeof(Sample));
+      EXPECT_HSA(copy(argument, size, all.data() + before));
+      EXPECT_EQ(lost, 0u);
+    };
+    hsa_ven_amd_pcs_t session{};
+    EXPECT_HSA(api_.hsa_ven_amd_pcs_create(agent(), configurations_[0].method, configurations_[0].units,
+                                           interval, 0, 32 * sizeof(Sample), ready, &samples, &session));
+    EXPECT_HSA(api_.hsa_ven_amd_pcs_start(session));
+    auto* const counter = shared<uint32_t>(1);
+    EXPECT_TRUE(run(dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{counter}), 4 * wave_,
+                                    static_cast<uint16_t>(2 * wave_))));
+    EXPECT_EQ(*counter, 4 * wave_);
+    EXPECT_HSA(api_.hsa_ven_amd_pcs_stop(session));
+    EXPECT_TRUE(run(dispatch_packet(kernels_.kernel("empty"), kernarg(EmptyArgs{}), wave_,
+                                    static_cast<uint16_t>(wave_))));
+    EXPECT_HSA(api_.hsa_ven_amd_pcs_flush(session));
+    EXPECT_HSA(api_.hsa_ven_amd_pcs_destroy(session));
+    std::vector<Place> places;
+    for (const Sample& each : samples)
+      places.emplace_back(each.pc, each.workgroup_id_x, each.wave_in_wg, each.exec_mask);
+    return places;
+  }
+
+  hsa_ven_amd_pc_sampling_1_00_pfn_t api_{};
+  std::vector<hsa_ven_amd_pcs_configuration_t> configurations_;
+  uint32_t wave_ = 0;
+};
+
+TEST_P(Sampling, IntervalOfOneSamplesEachInstructionOfEachWave) {
+  if (configurations_[0].min_interval > 1) GTEST_SKIP() << "the interval is larger";
+  const std::vector<Place> places = sample(1);
+  std::set<std::pair<uint32_t, uint32_t>> waves;
+  for (const auto& [pc, group, wave, lanes] : places) waves.emplace(group, wave);
+  EXPECT_EQ(waves.size(), 4u);
+  // The waves execute the same instructions, of which the first and the last have all lanes.
+  ASSERT_EQ(places.size() % 4, 0u);
+  const size_t of_wave = places.size() / 4;
+  ASSERT_GE(of_wave, 3u);
+  for (size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(std::get<0>(places[i]), std::get<0>(places[i % of_wave])) << i;
+}
+
+TEST_P(Sampling, AreEqualInEveryRun) {
+  const size_t interval = std::max<size_t>(3, configurations_[0].min_interval);
+  const std::vector<Place> first = sample(interval);
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(sample(interval), first);
+}
+
+INSTANTIATE_FOR_AGENTS(Sampling);
+
+}  // namespace
+}  // namespace conformance
