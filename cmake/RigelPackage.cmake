@@ -55,7 +55,7 @@ set(CPACK_DEBIAN_VGPU_PACKAGE_DEPENDS "rigel (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_VGPU_PACKAGE_RECOMMENDS "libdw1, rigel-vgpu-compiler")  # libdw1: opened for source lines in reports
 set(CPACK_DEBIAN_VGPU_PACKAGE_SUGGESTS rocminfo)
 set(CPACK_DEBIAN_VGPU_DESCRIPTION "This package has a GPU made of software: vgpu-run runs an unmodified program
-on a machine with AMD GPUs of the generations gfx8 to gfx11 that
+on a machine with AMD GPUs of the generations gfx8 to gfx12 that
 speak the interface of the driver amdkfd and execute the code of the GPUs.")
 
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME rigel-vgpu-compiler)

@@ -109,6 +109,10 @@ function(rigel_add_test name)
   if(RIGEL_SANITIZE MATCHES "thread")  # tests that fork continue in the child; TSan's default ends it
     list(APPEND ARG_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
   endif()
+  # The other builds compare more results of random instructions and kernels.
+  if(RIGEL_SANITIZE AND name MATCHES "^vgpu_(reference|whole_kernels)")
+    list(APPEND ARG_ENVIRONMENT RIGEL_DRAWS=3 RIGEL_KERNELS=50 RIGEL_COMPILED_KERNELS=10)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   rigel_compile_as_test(${name})

@@ -21,6 +21,8 @@ core/driver          api/support core/signal loader/module
 core/memory          api/support core/driver core/sharing core/signal core/topology
 core/queue           api/support core/memory core/signal core/topology
 core/copy            api/support core/memory core/signal core/topology
+core/counters        api/support core/topology
+core/sampling        api/support core/signal core/topology
 core/image           api/support core/copy core/memory core/topology
 core/executable      api/support loader/code_object
 core/tool            api/support core/queue core/signal core/topology loader/module
@@ -31,12 +33,13 @@ plugins              api/support loader/text
 plugins/vgpu/isa
 plugins/vgpu/analysis   plugins/vgpu/isa
 plugins/vgpu/devices    api/support loader/text plugins/vgpu/isa
-plugins/vgpu/cp         api/support
+plugins/vgpu/fidelity   api/support loader/text
+plugins/vgpu/cp         api/support plugins/vgpu/fidelity
 plugins/vgpu/images     api/support plugins/vgpu/devices plugins/vgpu/isa
 plugins/vgpu/check      api/support loader/text plugins/vgpu/cp plugins/vgpu/devices
-plugins/vgpu/profile    api/support loader/text
-plugins/vgpu/exec       api/support loader/text plugins/vgpu/analysis plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/images plugins/vgpu/isa plugins/vgpu/profile
-plugins/vgpu/kfd        api/support loader/text plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/exec plugins/vgpu/profile
+plugins/vgpu/profile    api/support loader/text plugins/vgpu/fidelity
+plugins/vgpu/exec       api/support loader/text plugins/vgpu/analysis plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/fidelity plugins/vgpu/images plugins/vgpu/isa plugins/vgpu/profile
+plugins/vgpu/kfd        api/support loader/text plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/exec plugins/vgpu/fidelity plugins/vgpu/profile
 plugins/vgpu/runner     api/support plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/kfd
 plugins/vgpu/compiler   api/support loader/text plugins/vgpu/analysis plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/exec plugins/vgpu/isa plugins/vgpu/runner
 plugins/vgpu/preload    api/support plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/kfd

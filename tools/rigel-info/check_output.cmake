@@ -50,7 +50,7 @@ elseif(way STREQUAL json_report)
 elseif(way STREQUAL backend_options)
   # A backend with invalid options keeps its devices, and the report names the invalid options.
   set(ENV{HSA_PLUGIN_CONFIG} ${FOLDER}/backend_options.json)
-  set(others [["gfx8": {"sdma": "on"}, "gfx9": {"sdma": "on"}, "gfx10": {"sdma": "on"}, "gfx11": {"sdma": "on"}]])
+  set(others [["gfx8": {"sdma": "on"}, "gfx9": {"sdma": "on"}, "gfx10": {"sdma": "on"}, "gfx11": {"sdma": "on"}, "gfx12": {"sdma": "on"}]])
   function(expect_of_options options pattern)
     file(WRITE $ENV{HSA_PLUGIN_CONFIG} "{\"config_version\": \"1.0\", \"backends\": {\"cpu\": {${options}}, ${others}}}")
     run(--report)

@@ -13,10 +13,12 @@ expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
 for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity \
   --check-output --check-log --check-suppressions --check-kernel --check-launch --check-children --check-limit --error-exitcode \
-  --padding --quarantine; do
+  --padding --quarantine --profile-against --profile-kernel --profile-launch --profile-queue; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
 expect "$("$run" --help)" "^  --check\\[=LIST\\] " "the help"
+expect "$("$run" --help)" "^  --run-fidelity\\[=LIST\\]$" "the help"
+expect "$("$run" --help)" "^  --require exact " "the help"
 refused() {  # <pattern> <argument>...
   local pattern=$1 said code=0
   shift
@@ -42,6 +44,13 @@ refused "unknown check 'race'; did you mean 'races'" --check=race true
 refused "--check-output: invalid value 'xml'; use text, json or sarif" --check-output xml true
 refused "--check-launch: invalid value '0'; use launches from 1 such as 3, 5-8 or 10-" --check-launch 3,0 true
 refused "--check-children: invalid value 'some'; use yes or no" --check-children some true
+refused "--profile: '.*a.xml': unknown format" --profile=a.xml true
+refused "--profile-launch: invalid value 'x'; use numbers such as 3, 5-8 or 10-" --profile-launch 3,x true
+refused "--profile-queue: invalid value '5-3'" --profile-queue 5-3 true
+refused "--profile-against: '/no/such/file': No such file" --profile-against /no/such/file true
+refused "--profile-memory: invalid value 'yes'; use 0 or 1" --profile-memory=yes true
+refused "--run-fidelity: '.*a.xml': unknown format" --run-fidelity=a.xml true
+refused "--require: invalid value 'all'; use exact" --require all true
 refused "--error-exitcode: invalid value '256'; use a number from 0 to 255" --error-exitcode 256 true
 refused "--padding: invalid value '4K'; use a number from 0 to " --padding=4K true
 VGPU_CHECK_LIMIT=0 refused "VGPU_CHECK_LIMIT: invalid value '0'; use a number from 1 to 1000000" true

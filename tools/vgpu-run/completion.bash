@@ -5,7 +5,7 @@ _vgpu_run() {
   local at run=$1
   for ((at = 1; at < cword; ++at)); do
     case ${words[at]} in
-      --gpu | --link | --log | --log-file | --runtime | --watchdog | --check-* | --error-exitcode | --padding | --quarantine | --profile-against) ((++at)) ;;
+      --gpu | --link | --log | --log-file | --runtime | --watchdog | --check-* | --error-exitcode | --padding | --quarantine | --profile-against | --profile-kernel | --profile-launch | --profile-queue | --require) ((++at)) ;;
       --*) ;;
       *) _command_offset "$at"; return ;;
     esac
@@ -25,14 +25,15 @@ _vgpu_run() {
       mapfile -t COMPREPLY < <(compgen -W "all none error warning info file ioctl memory event queue doorbell fault aql pm4 sdma dispatch" -- "$cur")
       return
       ;;
-    --log-file | --check-log | --check-suppressions) _filedir; return ;;
+    --log-file | --check-log | --check-suppressions | --profile-against) _filedir; return ;;
     --watchdog) return ;;
     --check)
       mapfile -t COMPREPLY < <(compgen -W "all memory races sync waits" -- "${cur##*,}")
       return
       ;;
     --check-children) mapfile -t COMPREPLY < <(compgen -W "yes no" -- "$cur"); return ;;
-    --check-kernel | --check-launch | --check-limit | --error-exitcode | --padding | --quarantine) return ;;
+    --require) mapfile -t COMPREPLY < <(compgen -W "exact" -- "$cur"); return ;;
+    --profile-kernel | --profile-launch | --profile-queue | --check-kernel | --check-launch | --check-limit | --error-exitcode | --padding | --quarantine) return ;;
     --check-output) mapfile -t COMPREPLY < <(compgen -W "text json sarif" -- "$cur"); return ;;
     --runtime)
       mapfile -t COMPREPLY < <(compgen -W "rigel system" -- "$cur")

@@ -29,6 +29,7 @@
 #include "plugins/vgpu/devices/remedy.hpp"
 #include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/operation_fidelity.hpp"
+#include "plugins/vgpu/fidelity/run_fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
 #include "plugins/vgpu/kfd/settings.hpp"
@@ -94,9 +95,27 @@ constexpr const char* kHelp =
     "                   freed memory that is not reused yet (default: VGPU_CHECK_QUARANTINE, else 67108864)\n"
     "  --profile[=LIST] count the instructions of kernels; files, separated by commas: *.txt, *.json, "
     "*.callgrind,\n"
-    "                   *.info (lcov), *.folded; - is a table on stderr (default: -)\n"
+    "                   *.info (lcov), *.folded, *.perfetto; - is a table on stderr (default: -)\n"
     "  --profile-against FILE\n"
     "                   compare the counts with a *.json of --profile; the status is 67 if one is larger\n"
+    "  --profile-kernel TEXT\n"
+    "                   count only kernels whose names contain TEXT (default: VGPU_PROFILE_KERNEL, else "
+    "all)\n"
+    "  --profile-launch LIST\n"
+    "                   count only these launches of each process, for example 3,5-8,10- (default:\n"
+    "                   VGPU_PROFILE_LAUNCH, else all)\n"
+    "  --profile-queue LIST\n"
+    "                   count only launches of these queues, by the driver's numbers (default:\n"
+    "                   VGPU_PROFILE_QUEUE, else all)\n"
+    "  --profile-memory[=1]\n"
+    "                   also count 64-byte lines, LDS bank conflicts and scratch; kernels are interpreted\n"
+    "                   (default: VGPU_PROFILE_MEMORY, else 0)\n"
+    "  --run-fidelity[=LIST]\n"
+    "                   count executed instructions, packets and ioctls by their fidelity; files, separated\n"
+    "                   by commas: *.txt, *.json; - is text on stderr (default: -)\n"
+    "  --require exact  the status is 68 if an executed instruction or packet is approximate or not "
+    "supported\n"
+    "                   (default: VGPU_REQUIRE, else no requirement)\n"
     "  --list           list the boards (also --boards)\n"
     "  --env            print the environment variables that have the effect of these options, and run "
     "nothing\n"
@@ -150,28 +169,39 @@ int list_boards() {
   return end_output();
 }
 
-void print_row(std::string_view set, std::string_view name, int fidelity, std::string_view note) {
-  constexpr const char* kWords[] = {"exact", "approximate", "absent"};
+// `fidelity`: an enumerator with or without kEquivalent.
+template <class Fidelity>
+const char* word_of(Fidelity fidelity) {
+  if constexpr (requires { Fidelity::kEquivalent; }) {
+    if (fidelity == Fidelity::kEquivalent) return "equivalent";
+  }
+  return fidelity == Fidelity::kExact         ? "exact"
+         : fidelity == Fidelity::kApproximate ? "approximate"
+                                              : "absent";
+}
+
+template <class Fidelity>
+void print_row(std::string_view set, std::string_view name, Fidelity fidelity, std::string_view note) {
   std::printf("%-6.*s %-34.*s %-12s %.*s\n", static_cast<int>(set.size()), set.data(),
-              static_cast<int>(name.size()), name.data(), kWords[fidelity], static_cast<int>(note.size()),
+              static_cast<int>(name.size()), name.data(), word_of(fidelity), static_cast<int>(note.size()),
               note.data());
 }
 
 int print_fidelity() {
-  for (const IoctlEntry& e : kfd_ioctls()) print_row("kfd", e.name, static_cast<int>(e.faithful), e.note);
-  for (const DrmIoctlEntry& e : drm_ioctls()) print_row("drm", e.name, static_cast<int>(e.faithful), e.note);
+  for (const IoctlEntry& e : kfd_ioctls()) print_row("kfd", e.name, e.faithful, e.note);
+  for (const DrmIoctlEntry& e : drm_ioctls()) print_row("drm", e.name, e.faithful, e.note);
   for (const FidelityRow& row : fidelity_rows()) {
     constexpr const char* kSets[] = {"aql", "pm4", "sdma"};
     std::string name(row.packet);
     if (!row.field.empty()) name.append(".").append(row.field);
     const bool has_default_note = row.fidelity == Fidelity::kAbsent && row.note.empty();
-    print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity),
+    print_row(kSets[static_cast<int>(row.set)], name, row.fidelity,
               has_default_note ? "stops the queue with an error" : row.note);
   }
-  constexpr isa::Target kTargets[] = {{8, 0, 3},  {9, 0, 0},  {9, 0, 6},  {9, 0, 8},
-                                      {9, 0, 10}, {10, 1, 0}, {10, 3, 0}, {11, 0, 0}};
+  constexpr isa::Target kTargets[] = {{8, 0, 3},  {9, 0, 0},  {9, 0, 6},  {9, 0, 8}, {9, 0, 10},
+                                      {10, 1, 0}, {10, 3, 0}, {11, 0, 0}, {12, 0, 1}};
   for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))
-    print_row("isa", isa::name(row.op), static_cast<int>(row.fidelity), row.note);
+    print_row("isa", isa::name(row.op), row.fidelity, row.note);
   return end_output();
 }
 
@@ -275,8 +305,9 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
     std::printf("VGPU_LINK=%s\n", settings.link.c_str());
-  std::vector<const char*> variables = {"VGPU_BOARD_PATH", "VGPU_LOG",     "VGPU_LOG_FILE",
-                                        "VGPU_WATCHDOG",   "VGPU_PROFILE", "VGPU_PROFILE_AGAINST"};
+  std::vector<const char*> variables = {"VGPU_BOARD_PATH", "VGPU_LOG",          "VGPU_LOG_FILE",
+                                        "VGPU_WATCHDOG",   "VGPU_RUN_FIDELITY", "VGPU_REQUIRE"};
+  for (const profile::Setting& setting : profile::settings()) variables.push_back(setting.variable);
   for (const check::Setting& setting : check::settings()) variables.push_back(setting.variable);
   variables.push_back("HSA_TOOLS_LIB");
   for (const char* variable : variables) {
@@ -290,6 +321,13 @@ const check::Setting* find_check_setting(std::string_view option) {
     if (!setting.option.empty() && setting.option == option) return &setting;
   }
   return nullptr;
+}
+
+const profile::Setting* find_profile_setting(std::string_view option) {
+  const auto settings = profile::settings();
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const profile::Setting& each) { return each.option == option; });
+  return found == settings.end() ? nullptr : &*found;
 }
 
 // Reads the settings of the checks. Reports invalid ones, by the option if it was given, otherwise by the
@@ -336,19 +374,26 @@ int main(int argc, char** argv) {
       setenv("VGPU_CHECK", "all", 1);
       continue;
     }
-    if (option == "--profile") {
-      setenv("VGPU_PROFILE", "-", 1);
+    if (const profile::Setting* const flag = find_profile_setting(option);
+        flag != nullptr && flag->default_value != nullptr) {
+      setenv(flag->variable, flag->default_value, 1);
+      continue;
+    }
+    if (option == "--run-fidelity") {
+      setenv("VGPU_RUN_FIDELITY", "-", 1);
       continue;
     }
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
     const check::Setting* const setting = find_check_setting(name);
+    const profile::Setting* const profile_setting = find_profile_setting(name);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
-        name != "--runtime" && name != "--watchdog" && name != "--profile" && name != "--profile-against" &&
-        setting == nullptr) {
+        name != "--runtime" && name != "--watchdog" && name != "--run-fidelity" && name != "--require" &&
+        profile_setting == nullptr && setting == nullptr) {
       std::vector<std::string_view> known = {
-          "--gpu", "--link",     "--log",  "--log-file", "--runtime", "--watchdog",       "--list",
-          "--env", "--fidelity", "--help", "--version",  "--profile", "--profile-against"};
+          "--gpu", "--link",     "--log",  "--log-file", "--runtime",      "--watchdog", "--list",
+          "--env", "--fidelity", "--help", "--version",  "--run-fidelity", "--require"};
+      for (const profile::Setting& each : profile::settings()) known.push_back(each.option);
       for (const check::Setting& each : check::settings()) {
         if (!each.option.empty()) known.push_back(each.option);
       }
@@ -372,16 +417,23 @@ int main(int argc, char** argv) {
       setenv(setting->variable, (setting->is_path ? absolute_folders(value) : value).c_str(), 1);
       check_options.push_back(setting->option);
     }
-    if (name == "--profile") {
-      const std::string files = absolute_files(value);
-      const auto outputs = profile::parse_outputs(files);
-      if (!outputs) return complain("--profile: " + outputs.error());
-      setenv("VGPU_PROFILE", files.c_str(), 1);
+    if (profile_setting != nullptr) {
+      if (name == "--profile") value = absolute_files(value);
+      if (const std::string problem = profile_setting->problem(value); !problem.empty())
+        return complain(std::string(name) + ": " + problem);
+      if (name == "--profile-against") value = absolute(value);
+      setenv(profile_setting->variable, value.c_str(), 1);
     }
-    if (name == "--profile-against") {
-      if (access(value.c_str(), R_OK) != 0)
-        return complain("--profile-against: " + rigel::in_quotes(value) + ": " + std::strerror(errno));
-      setenv("VGPU_PROFILE_AGAINST", absolute(value).c_str(), 1);
+    if (name == "--run-fidelity") {
+      value = absolute_files(value);
+      if (const auto outputs = fidelity::parse_outputs(value); !outputs)
+        return complain("--run-fidelity: " + outputs.error());
+      setenv("VGPU_RUN_FIDELITY", value.c_str(), 1);
+    }
+    if (name == "--require") {
+      if (value != "exact")
+        return complain("--require: invalid value " + rigel::in_quotes(value) + "; use exact");
+      setenv("VGPU_REQUIRE", value.c_str(), 1);
     }
     if (name == "--watchdog") {
       settings.watchdog = value, settings.watchdog_source = name;
