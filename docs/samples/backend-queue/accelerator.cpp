@@ -297,6 +297,7 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    nullptr,
                                    0,
                                    nullptr,   // no copies
+                                   nullptr,   // no images
                                    nullptr};  // no images
 
 }  // namespace

@@ -132,6 +132,7 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    nullptr,
                                    0,
                                    nullptr,   // no copy engine
+                                   nullptr,   // no images
                                    nullptr};  // no images
 
 }  // namespace

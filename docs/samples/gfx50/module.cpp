@@ -19,6 +19,7 @@ const hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                nullptr,
                                0,
                                nullptr,   // no copy engine
+                               nullptr,   // no images
                                nullptr};  // no images
 
 }  // namespace
