@@ -751,13 +751,16 @@ bool InitChecker::move_atomic(const Wave& wave, const MovedData& moved, const ui
   return true;
 }
 
+void InitChecker::begin_instruction() {
+  written_va_ = 0;
+  if (allocations_ == nullptr || allocations_->version() == version_) return;
+  version_ = allocations_->version();
+  std::fill(std::begin(ranges_), std::end(ranges_), Filled{});
+}
+
 bool InitChecker::move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at,
                               const uint64_t* active, uint64_t stride) {
-  if (allocations_ != nullptr && allocations_->version() != version_) {
-    version_ = allocations_->version();
-    std::fill(std::begin(ranges_), std::end(ranges_), Filled{});
-  }
-  written_va_ = 0;
+  begin_instruction();
   return move(wave, moved, at, active, stride, AnyMemory{*this, wave, waves_[wave.id_in_group]});
 }
 
@@ -769,6 +772,7 @@ bool InitChecker::move_lds(const Wave& wave, const MovedData& moved, const uint3
 }
 
 bool InitChecker::move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
+  begin_instruction();
   WaveShadow& shadow = waves_[wave.id_in_group];
   const AnyMemory memory{*this, wave, shadow};
   for (uint32_t i = 0; i < dwords; ++i) {

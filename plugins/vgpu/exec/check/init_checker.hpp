@@ -154,6 +154,8 @@ class InitChecker {
   struct AnyMemory;
   struct LdsMemory;
   std::byte* private_shadow(const Wave& wave, WaveShadow& shadow, uint64_t va, uint32_t bytes) const;
+  /// Forgets what holds for one instruction, and ranges of older allocations.
+  void begin_instruction();
   bool is_filled(uint64_t va);
   uint32_t content(const Wave& wave, uint64_t va) const;
   MemoryShadow::Page* page_of(const Wave& wave, uint64_t va);

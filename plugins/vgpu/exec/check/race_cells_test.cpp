@@ -8,7 +8,7 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-class RaceCells : public testing::Test {
+class RaceCells : public ::testing::Test {
  protected:
   RaceCells() { clocks.start(4); }
   uint64_t record(AccessKind kind, uint32_t wave, uint8_t bytes) {
@@ -284,7 +284,7 @@ TEST_F(RaceLines, DwordsSettle) {
   EXPECT_FALSE(line.is_settled());
 }
 
-class LdsRacesTest : public testing::Test {
+class LdsRacesTest : public ::testing::Test {
  protected:
   LdsRacesTest() {
     races.start(256);

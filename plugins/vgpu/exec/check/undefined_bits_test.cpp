@@ -67,7 +67,7 @@ const Operation kOperations[] = {
     {BitRule::kAny, false, 32, {32, 32, 32}, [](auto a, auto b, auto c) { return a % (b | 1) + c / 3; }},
 };
 
-class UndefinedBits : public testing::Test {
+class UndefinedBits : public ::testing::Test {
  protected:
   uint64_t random_bits(unsigned count) { return count == 0 ? 0 : random() >> (64 - count); }
   // At most four undefined bits in each source, often none.
