@@ -101,12 +101,6 @@ if(RIGEL_SANITIZE MATCHES "address")
 elseif(RIGEL_SANITIZE MATCHES "thread")
   set(RIGEL_TEST_PREFIX "tsan:")
 endif()
-# Arguments of gtest_discover_tests: newer versions of CMake warn of an empty prefix.
-set(RIGEL_DISCOVERED)
-if(RIGEL_TEST_PREFIX)
-  set(RIGEL_DISCOVERED TEST_PREFIX ${RIGEL_TEST_PREFIX})
-endif()
-
 if(RIGEL_SANITIZE OR RIGEL_CHECK_CONTAINERS)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()

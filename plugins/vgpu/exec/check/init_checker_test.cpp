@@ -14,7 +14,7 @@ using exec::testing::TestWave;
 
 constexpr uint32_t kFill = 0x5eed1234;
 
-// A program that allocates the memory at `begin` when its kernel has already run once.
+// The memory at `begin` is allocated after the first kernel.
 class LateAllocation final : public check::Allocations {
  public:
   explicit LateAllocation(uint64_t begin) : begin_(begin) {}
