@@ -77,14 +77,15 @@ function(rigel_label_tests_of_folder)
   endforeach()
 endfunction()
 
-# rigel_discover_tests(<program> [SLOW <regular expression>] [PROPERTIES <property> <value>...])
+# rigel_discover_tests(<program> [FORKS] [SLOW <regular expression>] [PROPERTIES <property> <value>...])
 # Makes each test of a GoogleTest program a ctest. Tests whose names match SLOW are slow, the others quick.
 # Sanitized programs take up to a tenth of a second to start, longer than most tests run. Their tests run
-# together, in parts: <program>.<part>.
+# together, in parts: <program>.<part>. FORKS: Linux refuses to fork a process that has run many tests with
+# ThreadSanitizer, because it has too much memory; there each test has a process.
 set(RIGEL_SANITIZED_PARTS 4)
 function(rigel_discover_tests name)
-  cmake_parse_arguments(ARG "" "SLOW" "PROPERTIES" ${ARGN})
-  if(RIGEL_SANITIZE)
+  cmake_parse_arguments(ARG "FORKS" "SLOW" "PROPERTIES" ${ARGN})
+  if(RIGEL_SANITIZE AND NOT (ARG_FORKS AND RIGEL_SANITIZE MATCHES "thread"))
     rigel_labels(labels quick)
     math(EXPR last "${RIGEL_SANITIZED_PARTS} - 1")
     foreach(part RANGE ${last})
@@ -96,7 +97,11 @@ function(rigel_discover_tests name)
     endforeach()
     return()
   endif()
-  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  set(prefix)
+  if(RIGEL_TEST_PREFIX)  # newer versions of CMake warn of an empty one
+    set(prefix TEST_PREFIX ${RIGEL_TEST_PREFIX})
+  endif()
+  gtest_discover_tests(${name} ${prefix} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
   # ctest reads this after the list of tests.
   rigel_labels(quick quick)
