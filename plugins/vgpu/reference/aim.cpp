@@ -141,6 +141,15 @@ void set_flat_scratch(Draw& draw, State& state, uint64_t va) {
   }
 }
 
+// M0 selects registers that exist.
+void aim_block(Draw& draw, isa::Instruction& in, State& state) {
+  const auto vgprs = static_cast<uint32_t>(state.vgpr.size()), first = draw.below(vgprs);
+  (in.vdst.exists() ? in.vdst : in.vdata).code = static_cast<uint16_t>(isa::code::kVgpr + first);
+  const uint32_t existing = vgprs - first < 32 ? (1u << (vgprs - first)) - 1 : ~0u;
+  const uint32_t selected = draw.one_in(2) ? 1u << draw.below(8) | 1u << draw.below(8) : draw.value();
+  state.scalar[isa::code::kM0] = selected & existing;
+}
+
 bool aim_flat(Draw& draw, isa::Instruction& in, State& state) {
   World& world = state.world;
   const uint64_t va = map_memory(draw, world);
@@ -154,6 +163,7 @@ bool aim_flat(Draw& draw, isa::Instruction& in, State& state) {
 
   std::string_view name = isa::name(in.op);
   name.remove_prefix(name.find('_') + 1);
+  if (name.ends_with("_block")) aim_block(draw, in, state);
   const auto element = element_of(name);
   const uint32_t unit = element ? element->bytes : 4;
   const int64_t offset = in.offset;
