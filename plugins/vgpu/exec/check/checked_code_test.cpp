@@ -21,7 +21,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 constexpr uint32_t kCode[] = {
 #include "plugins/vgpu/exec/check/checked_kernels.inc"
@@ -109,12 +108,12 @@ class CheckedCode : public ::testing::TestWithParam<Compilation> {
 
 TEST_P(CheckedCode, ReportsRaceOfTransposingLoad) {
   EXPECT_THAT(findings_of(Kernel::kRaceOfTransposingLoad, 64),
-              ElementsAre(AllOf(HasSubstr("data race"), HasSubstr("global_load_tr_b128"))));
+              ElementsAre(AllOf(HasSubstr("data race: read"), HasSubstr("global_load_tr_b128"))));
 }
 
 TEST_P(CheckedCode, ReportsRaceOfBlockStore) {
   EXPECT_THAT(findings_of(Kernel::kRaceOfBlockStore, 64),
-              ElementsAre(AllOf(HasSubstr("data race"), HasSubstr("global_store_block"))));
+              ElementsAre(AllOf(HasSubstr("data race: write"), HasSubstr("global_store_block"))));
 }
 
 TEST_P(CheckedCode, ReportsNoRaceWithRegistersThatM0DoesNotSelect) {

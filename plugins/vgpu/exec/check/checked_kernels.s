@@ -25,20 +25,20 @@ store_transposed:
   global_store_b32 v1, v0, s[0:1] offset:8
   s_endpgm
 KERNEL race_of_block_store
-  BRANCH_IF_FIRST store_block
+  BRANCH_IF_FIRST load_of_block
+  s_mov_b32 m0, 5
+  global_store_block v1, v[4:35], s[0:1]
+  s_endpgm
+load_of_block:
   global_load_b32 v4, v1, s[0:1] offset:8
   s_endpgm
-store_block:
-  s_mov_b32 m0, 5
-  global_store_block v1, v[4:35], s[0:1]
-  s_endpgm
 KERNEL no_race_with_unselected_register
-  BRANCH_IF_FIRST store_other
-  global_load_b32 v4, v1, s[0:1] offset:4
-  s_endpgm
-store_other:
+  BRANCH_IF_FIRST load_of_other
   s_mov_b32 m0, 5
   global_store_block v1, v[4:35], s[0:1]
+  s_endpgm
+load_of_other:
+  global_load_b32 v4, v1, s[0:1] offset:4
   s_endpgm
 KERNEL undefined_register_of_block
   s_mov_b32 m0, 3
