@@ -252,14 +252,13 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   access.flat_scratch = scalar_offset(traits.flat_scratch_is_hidden ? kFlatScratchSlot : kFlatScratchSgpr);
   access.is_relative_to_base = traits.flat_scratch_counts_from_base;
   const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
-  // Which registers of a block must exist depends on M0.
-  const unsigned dwords = shape->is_block ? 0 : shape->dwords();
+  const unsigned dwords = shape->dwords();
   const unsigned data_dwords = dwords * (two_operands ? 2 : 1);
   const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;
-  if (!in_file(instruction.vaddr, address_dwords, layout) ||
-      !in_file(instruction.vdata, data_dwords, layout) || !in_file(instruction.vdst, dwords, layout)) {
-    return kRefuseRegister;
-  }
+  // Which registers of a block must exist depends on M0.
+  const bool has_data = shape->is_block || (in_file(instruction.vdata, data_dwords, layout) &&
+                                            in_file(instruction.vdst, dwords, layout));
+  if (!has_data || !in_file(instruction.vaddr, address_dwords, layout)) return kRefuseRegister;
   if (access.has_vaddr) access.vaddr = layout.vgpr_offset(instruction.vaddr.vgpr());
   if (access.has_saddr) access.saddr = scalar_offset(instruction.saddr.code);
   row_offset(instruction.vdata, layout, access.rows.data);

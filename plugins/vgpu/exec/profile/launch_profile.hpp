@@ -29,7 +29,7 @@ class LaunchProfile {
     bool memory = false;    ///< With lines, LDS conflicts and scratch
     bool events = false;    ///< Performance counters
     bool fidelity = false;  ///< The fidelity of the run
-    PcSampling sampling;    ///< Samples of program counters
+    PcSampling sampling{};  ///< Samples of program counters
 
     bool is_any() const { return profile || events || fidelity || sampling.interval != 0; }
   };
