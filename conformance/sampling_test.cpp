@@ -1,6 +1,7 @@
 // PC sampling of a queue's dispatches, by the extension pc_sampling.
 #include <hsa/hsa_ven_amd_pc_sampling.h>
 
+#include <atomic>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -88,6 +89,45 @@ TEST_P(Sampling, AreEqualInEveryRun) {
   const std::vector<Place> first = sample(interval);
   EXPECT_FALSE(first.empty());
   EXPECT_EQ(sample(interval), first);
+}
+
+// Of two packets without a barrier bit, the second one starts after the first one.
+TEST_P(Sampling, SessionReceivesNothingOfADispatchFromBeforeItsStart) {
+  constexpr size_t kInterval = 1000;
+  if (configurations_[0].min_interval > kInterval) GTEST_SKIP() << "the interval is larger";
+  const auto count = [](void* data, size_t size, size_t, hsa_ven_amd_pcs_data_copy_callback_t copy,
+                        void* argument) {
+    std::vector<Sample> samples(size / sizeof(Sample));
+    EXPECT_HSA(copy(argument, size, samples.data()));
+    *static_cast<size_t*>(data) += samples.size();
+  };
+  size_t counts[2] = {};
+  hsa_ven_amd_pcs_t sessions[2] = {};
+  for (int i = 0; i < 2; ++i)
+    ASSERT_HSA(api_.hsa_ven_amd_pcs_create(agent(), configurations_[0].method, configurations_[0].units,
+                                           i == 0 ? kInterval : 1, 0, 32 * sizeof(Sample), count, &counts[i],
+                                           &sessions[i]));
+  ASSERT_HSA(api_.hsa_ven_amd_pcs_start(sessions[0]));
+  auto* const flag = shared<uint32_t>(1);
+  auto* const seen = shared<uint32_t>(1);
+  const ScopedSignal waiting(1), passing(1);
+  auto waits = dispatch_packet(kernels_.kernel("wait_for"), kernarg(WaitArgs{flag, seen}), 1, 1);
+  waits.completion_signal = waiting;
+  auto passes = dispatch_packet(kernels_.kernel("empty"), kernarg(EmptyArgs{}), 1, 1);
+  passes.completion_signal = passing;
+  submit(queue(), waits);
+  submit(queue(), passes);
+  ASSERT_TRUE(wait_for(passing, HSA_SIGNAL_CONDITION_EQ, 0));
+  ASSERT_HSA(api_.hsa_ven_amd_pcs_stop(sessions[0]));
+  ASSERT_HSA(api_.hsa_ven_amd_pcs_start(sessions[1]));
+  std::atomic_ref<uint32_t>(*flag).store(1);
+  ASSERT_TRUE(wait_for(waiting, HSA_SIGNAL_CONDITION_EQ, 0));
+  for (const hsa_ven_amd_pcs_t session : sessions) EXPECT_HSA(api_.hsa_ven_amd_pcs_flush(session));
+  EXPECT_EQ(counts[1], 0u);
+  ASSERT_TRUE(run(passes));
+  EXPECT_HSA(api_.hsa_ven_amd_pcs_flush(sessions[1]));
+  EXPECT_GT(counts[1], 0u);
+  for (const hsa_ven_amd_pcs_t session : sessions) EXPECT_HSA(api_.hsa_ven_amd_pcs_destroy(session));
 }
 
 INSTANTIATE_FOR_AGENTS(Sampling);

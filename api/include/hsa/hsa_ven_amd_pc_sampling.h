@@ -88,11 +88,11 @@ typedef hsa_status_t (*hsa_ven_amd_pcs_data_copy_callback_t)(void* hsa_callback_
  *
  * @param[in] client_callback_data Argument of ::hsa_ven_amd_pcs_create.
  * @param[in] data_size Number of bytes that are ready.
- * @param[in] lost_sample_count Number of samples lost since the last call, because the buffers were full or
- *   memory was exhausted.
+ * @param[in] lost_sample_count Number of samples lost since the last call, because the buffers were full,
+ *   memory was exhausted, or a dispatch had more samples than the driver keeps.
  * @param[in] data_copy_callback Copies the samples; valid during the call.
  * @param[in] hsa_callback_data Argument for @p data_copy_callback.
- * @remark Facts: H C; stop and destroy: R. */
+ * @remark Facts: H C; stop, destroy and the driver's limit: R. */
 typedef void (*hsa_ven_amd_pcs_data_ready_callback_t)(void* client_callback_data, size_t data_size,
                                                       size_t lost_sample_count,
                                                       hsa_ven_amd_pcs_data_copy_callback_t data_copy_callback,

@@ -74,11 +74,8 @@ WaitRole wait_role_of(const FlowGraph& graph, const isa::Instruction& in) {
   const OpClass op_class = isa::op_class(in.op);
   const bool has_split_counters = isa::traits_of(graph.target).has_split_counters;
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
-  // Blocks of registers have no shape.
-  const bool stores = shape == nullptr
-                          ? op_class == OpClass::kVectorMemory && in.vdata.exists()
-                          : shape->verb == isa::Verb::kStore ||
-                                (shape->verb == isa::Verb::kAtomic && !shape->returns && !in.glc);
+  const bool stores = shape != nullptr && (shape->verb == isa::Verb::kStore ||
+                                           (shape->verb == isa::Verb::kAtomic && !shape->returns && !in.glc));
   switch (op_class) {
     case OpClass::kScalarMemory:
       role.increments = has_split_counters ? kKm : kLgkm;

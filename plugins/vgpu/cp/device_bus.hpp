@@ -84,7 +84,14 @@ struct PcSample {
   uint64_t pc = 0;
   uint64_t exec = 0;
   uint32_t group[3] = {};
-  uint32_t wave = 0;  ///< Number in the work-group
+  uint32_t wave = 0;             ///< Number in the work-group
+  uint64_t number_of_group = 0;  ///< In the grid
+};
+
+/// How the waves of a launch are sampled.
+struct PcSampling {
+  uint64_t session = 0;   ///< Number of the session that receives the samples
+  uint64_t interval = 0;  ///< Instructions from one sample of a wave to the next; 0: no sampling
 };
 
 class DeviceBus {
@@ -139,11 +146,12 @@ class DeviceBus {
 
   // Samples -----------------------------------------------------------------------------------------------
 
-  /// The interval, in instructions, at which the program counters of waves are sampled; 0: no sampling.
-  virtual uint64_t sample_interval() const noexcept { return 0; }
+  /// How a launch that starts now is sampled.
+  virtual PcSampling sampling() noexcept { return {}; }
 
   /// Receives the samples of a launch, in the order of work-groups and waves, before the launch completes.
-  virtual void take_samples(uint32_t /*queue_id*/, uint64_t /*packet_id*/,
+  /// `session`: from sampling(). Samples of a session that has ended are dropped.
+  virtual void take_samples(uint64_t /*session*/, uint32_t /*queue_id*/, uint64_t /*packet_id*/,
                             std::span<const PcSample> /*samples*/, uint64_t /*lost*/) noexcept {}
 
   // Time --------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
     checker_ = std::make_unique<GroupChecker>(check::Findings::of_process());
   work_group_.checker = launch_->is_checked() ? checker_.get() : nullptr;
   work_group_.counters = launch_->profile() != nullptr ? &counters_ : nullptr;
-  const bool is_sampled = launch_->profile() != nullptr && launch_->profile()->sample_interval() != 0;
+  const bool is_sampled = launch_->profile() != nullptr && launch_->profile()->sampling().interval != 0;
   counters_.sampler = is_sampled ? &sampler_ : nullptr;
   return true;
 }
@@ -79,7 +79,7 @@ void Group::start(uint64_t index, uint64_t end) {
   if (checker() != nullptr) checker()->start(*launch_, work_group_);
   if (sampler() != nullptr) {
     const auto waves = static_cast<uint32_t>(waves_.size());
-    sampler_.start(index * waves, waves, launch_->profile()->sample_interval());
+    sampler_.start(index, waves, launch_->profile()->sampling().interval);
   }
   random_state_ = launch_->schedule().seed ^ index * 0x9e3779b97f4a7c15u;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plugins/vgpu/isa/memory_shape.hpp"
+
 namespace rigel::vgpu::exec {
 namespace {
 
@@ -23,12 +25,21 @@ bool is_indexed_by_m0(isa::Op op) {
          op == Op::s_movrels_b32 || op == Op::s_movrels_b64;
 }
 
+// Returns the operand from which M0 selects registers, or null.
+const isa::Operand* block_of_registers(const isa::Instruction& instruction) {
+  const isa::MemoryShape* const memory = isa::memory_shape(instruction.op);
+  if (memory == nullptr || !memory->is_block) return nullptr;
+  return memory->verb == isa::Verb::kLoad ? &instruction.vdst : &instruction.vdata;
+}
+
 }  // namespace
 
 Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layout, uint8_t gpr_index) {
   Bounds bounds = Bounds::kWithin;
+  const isa::Operand* const block = block_of_registers(instruction);
   for (const isa::Operand* const result :
        {&instruction.dst[0], &instruction.dst[1], &instruction.second_dst, &instruction.vdst}) {
+    if (result == block) continue;
     if (is_beyond_vgprs(*result, layout)) return Bounds::kIgnored;
     if (is_beyond_sgprs(*result, layout)) bounds = Bounds::kBeyond;
   }
@@ -44,7 +55,7 @@ Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layo
   for (isa::Operand& source : instruction.second_src) bound(source, false);
   for (isa::Operand* const source : {&instruction.vaddr, &instruction.vdata, &instruction.vdata2,
                                      &instruction.saddr, &instruction.soffset}) {
-    bound(*source, false);
+    if (source != block) bound(*source, false);
   }
   return bounds;
 }

@@ -8,7 +8,7 @@
 // bound_registers() rewrites the decoded instruction, so handlers access only registers that exist. A missing
 // SGPR has a slot in the scalar file: handlers may write it, because no instruction reads it. The data of
 // stores is undefined by the manuals; here it is v0, as in LDS. An operand of several registers is missing if
-// one of them is.
+// one of them is. Of a block, the handler checks the registers that M0 selects.
 #pragma once
 
 #include "plugins/vgpu/exec/registers.hpp"

@@ -179,7 +179,7 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   key.counted = launch.profile() != nullptr;
   // Compiled code reports only the accesses that the checks need.
   if (key.counted && launch.profile()->counts_memory()) key.compilation = Compilation::kNone;
-  key.sampled = key.counted && launch.profile()->sample_interval() != 0;
+  key.sampled = key.counted && launch.profile()->sampling().interval != 0;
   if (key.sampled) key.compilation = Compilation::kNone;
   key.tracks_undefined = launch.tracks_undefined();
   if (key.tracks_undefined) key.start = {launch.initial_scalars(), launch.initial_rows()};
@@ -557,7 +557,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
       describe_findings(group->checker()->take_findings(), *launch, bus_);
     if (launch->profile() != nullptr) {
       launch->profile()->add(group->counters());
-      if (group->sampler() != nullptr) launch->profile()->add(group->index(), *group->sampler());
+      if (group->sampler() != nullptr) launch->profile()->add(*group->sampler());
       if (group->checker() != nullptr) launch->profile()->add(group->checker()->take_memory_counts());
     }
   } catch (const std::bad_alloc&) {

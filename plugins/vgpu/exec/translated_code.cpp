@@ -21,6 +21,7 @@
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/effects.hpp"
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec {
@@ -65,6 +66,14 @@ void yield(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
 
 void count_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   wave->group->counters->count(op->aux, static_cast<unsigned>(__builtin_popcountll(exec)));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+// Each register of a block moves a dword.
+void count_block(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const auto lanes = static_cast<unsigned>(__builtin_popcountll(exec));
+  const auto dwords = static_cast<unsigned>(__builtin_popcount(wave->scalars()[isa::code::kM0]));
+  wave->group->counters->count(op->aux, lanes * dwords);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -254,7 +263,11 @@ struct TranslatedCode::Translation final : Emitter {
     if (key.traced) emit(trace_instruction);
     if (key.checked) emit_note_site(instruction, *this);
     if (key.sampled) emit(sample_instruction);
-    if (key.counted) emit(count_instruction).aux = places_of_counters.add(block.pc + offset);
+    if (key.counted) {
+      const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+      const bool has_block = shape != nullptr && shape->is_block;
+      emit(has_block ? count_block : count_instruction).aux = places_of_counters.add(block.pc + offset);
+    }
     const size_t before = emitted.size();
     context.pc = block.pc + offset;
     context.position = position;

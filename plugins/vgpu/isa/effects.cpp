@@ -75,18 +75,20 @@ bool uses_other_lanes(const Instruction& in) {
   // The level of detail depends on neighbouring lanes, active or not.
   const ImageShape* const image = image_shape(in.op);
   if (image != nullptr && image->lod == LodSource::kNeighbours) return true;
+  const MemoryShape* const memory = memory_shape(in.op);
+  if (memory != nullptr && memory->transposes) return true;
   return in.lanes == LaneMode::kDpp || in.lanes == LaneMode::kDpp8 ||
-         is_one_of(in.op, {Op::v_readlane_b32, Op::v_readfirstlane_b32, Op::v_writelane_b32,
-                           Op::v_permlane16_b32, Op::v_permlanex16_b32, Op::v_permlane64_b32,
-                           Op::v_permlane16_var_b32, Op::v_permlanex16_var_b32, Op::ds_permute_b32,
-                           Op::ds_bpermute_b32, Op::ds_swizzle_b32, Op::ds_append, Op::ds_consume,
-                           Op::ds_ordered_count, Op::global_load_tr_b64, Op::global_load_tr_b128});
+         is_one_of(in.op,
+                   {Op::v_readlane_b32, Op::v_readfirstlane_b32, Op::v_writelane_b32, Op::v_permlane16_b32,
+                    Op::v_permlanex16_b32, Op::v_permlane64_b32, Op::v_permlane16_var_b32,
+                    Op::v_permlanex16_var_b32, Op::ds_permute_b32, Op::ds_bpermute_b32, Op::ds_swizzle_b32,
+                    Op::ds_append, Op::ds_consume, Op::ds_ordered_count});
 }
 
 // M0 selects registers of a block.
 bool has_block(Op op) {
-  return is_one_of(
-      op, {Op::global_load_block, Op::global_store_block, Op::scratch_load_block, Op::scratch_store_block});
+  const MemoryShape* const shape = memory_shape(op);
+  return shape != nullptr && shape->is_block;
 }
 
 // s_setreg writes a field of any hardware register.

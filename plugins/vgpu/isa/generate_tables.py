@@ -858,8 +858,8 @@ class Access:
         loads, stores = self.record["mayLoad"] == 1, self.record["mayStore"] == 1
         if self.kind == "DS" and (self.text.endswith(" gds") or "bvh" in self.words or "addr" not in self.dwords and loads and stores):
             return None  # Global wave sync, ordered count, append and consume, stacks of ray traversal.
-        if {"ordered", "tr", "block", "prefetch", "inv", "wb", "wbinv"} & set(self.words):
-            return None  # Also ordered addition, transposed loads, blocks of registers that M0 chooses.
+        if {"ordered", "prefetch", "inv", "wb", "wbinv"} & set(self.words):
+            return None  # Also ordered addition.
         if self.kind != "DS" and moves_lds(self.text):
             return "kStore" if "store" in self.words else "kLoad"
         return "kAtomic" if loads and stores else "kLoad" if loads else "kStore" if stores else None
@@ -891,8 +891,10 @@ class Access:
         small = [SMALL[word] for word in self.words if word in SMALL]
         if small:
             return small[0][0]
-        if moves_lds(self.text):
+        if moves_lds(self.text) or "block" in self.words:
             return 4
+        if "tr" in self.words:  # In waves of 32.
+            return int(self.words[-1][1:]) // 8
         if self.verb == "kLoad":
             return 4 * self.taken // (2 if has_pair else 1)
         if not self.given:  # The operand is in LDS.
@@ -912,7 +914,8 @@ class Access:
                  "kD16": d16, "kHigh": "hi" in self.words, "kAddTid": "addtid" in self.words, "kPair": has_pair,
                  "kFarPair": has_pair and "st64" in self.words[1],
                  "kReturns": is_atomic and self.kind == "DS" and "vdst" in self.dwords,
-                 "kSource2": is_atomic and self.kind == "DS" and not self.given}
+                 "kSource2": is_atomic and self.kind == "DS" and not self.given,
+                 "kTransposes": "tr" in self.words, "kBlock": "block" in self.words}
         components = len(self.words[-1]) if "format" in self.words else 0
         what = [atomic] if is_atomic else [self.verb, components]
         flags = " | ".join(flag for flag, holds in flags.items() if holds)

@@ -16,7 +16,9 @@ enum Flags : unsigned {
   kPair = 16,
   kFarPair = 32,
   kReturns = 64,
-  kSource2 = 128
+  kSource2 = 128,
+  kTransposes = 256,
+  kBlock = 512
 };
 
 struct Row {
@@ -39,6 +41,8 @@ constexpr Row row(Op op, Space space, Verb verb, Atomic atomic, uint8_t componen
   shape.far_pair = (flags & kFarPair) != 0;
   shape.returns = (flags & kReturns) != 0;
   shape.source2 = (flags & kSource2) != 0;
+  shape.transposes = (flags & kTransposes) != 0;
+  shape.is_block = (flags & kBlock) != 0;
   shape.atomic = atomic;
   return {op, shape};
 }

@@ -65,6 +65,8 @@ constexpr bool has_two_operands(Atomic atomic) {
          atomic == Atomic::kWrap;
 }
 
+constexpr unsigned kBlockRegisters = 32;
+
 struct MemoryShape {
   Verb verb = Verb::kLoad;
   Space space = Space::kGlobal;
@@ -82,11 +84,35 @@ struct MemoryShape {
   bool far_pair = false;     ///< DS with two offsets: they count 64 elements.
   bool returns = false;      ///< DS atomics: returns the old value. Other atomics have GLC instead.
   bool source2 = false;      ///< DS atomics: the operand is in LDS.
-  Atomic atomic{};           ///< Atomics only.
+  /// Lanes exchange parts of their elements (transposed_from()).
+  bool transposes = false;
+  /// Up to kBlockRegisters elements of one dword: bit n of M0 selects register n and dword n in memory.
+  bool is_block = false;
+  Atomic atomic{};  ///< Atomics only.
 
   constexpr unsigned dwords() const { return bytes < 4 ? 1 : bytes / 4; }
+  /// Number of registers that one operand of the instruction names, without a format.
+  constexpr unsigned registers() const { return is_block ? kBlockRegisters : dwords(); }
   constexpr bool operator==(const MemoryShape&) const = default;
 };
+
+/// Part of a lane's element.
+struct ElementPart {
+  unsigned lane = 0;
+  unsigned part = 0;
+};
+constexpr unsigned kTransposedParts = 8;
+
+/// Returns the part of a loaded element that becomes part `part` of a lane's result, for transposing loads of
+/// elements of 8 parts of `part_bytes` bytes, in waves of 32. Groups of lanes exchange parts, so that a lane
+/// gets a column. With 2 bytes, lane l gets part l % 8 of each lane of its group of 8; measured on gfx1201
+/// (Tessera, docs). With 1 byte, the first dword comes from the lanes 0 to 3 (lanes 8 to 15: 4 to 7) of a
+/// group of 16, the second from those 8 lanes further; as in AMD's emulator (rocjitsu).
+constexpr ElementPart transposed_from(unsigned part_bytes, unsigned lane, unsigned part) {
+  const unsigned source =
+      part_bytes == 2 ? lane / 8 * 8 + part : lane / 16 * 16 + part / 4 * 8 + lane % 16 / 8 * 4 + part % 4;
+  return {source, lane % kTransposedParts};
+}
 
 /// Returns the operation's row. Null for operations that do not transfer between memory and registers
 /// (caches, permutations, counters, synchronization), and for images, which image_shapes.inc describes.

@@ -20,7 +20,8 @@ std::ostream& operator<<(std::ostream& out, const MemoryShape& s) {
   return out << "verb " << int(s.verb) << " space " << int(s.space) << " bytes " << int(s.bytes)
              << " components " << int(s.components) << " sign " << s.sign << " d16 " << s.d16 << " high "
              << s.high << " addtid " << s.addtid << " pair " << s.pair << " far " << s.far_pair << " returns "
-             << s.returns << " source2 " << s.source2 << " atomic " << int(s.atomic);
+             << s.returns << " source2 " << s.source2 << " transposes " << s.transposes << " block "
+             << s.is_block << " atomic " << int(s.atomic);
 }
 
 namespace {
@@ -246,6 +247,10 @@ std::optional<MemoryShape> read_name(std::string_view text) {
     return std::nullopt;
   }
   if (take_format(name, shape)) return shape;
+  shape.is_block = name.take("block");
+  if (shape.is_block) return name.done() ? std::optional(shape) : std::nullopt;
+  shape.transposes = name.take("tr_");
+  if (shape.transposes) return take_width(name, kDsWidths, shape) ? std::optional(shape) : std::nullopt;
   if (shape.verb != Verb::kAtomic) name.take("lds_");
   // Scalar loads of gfx12 have the names of LDS accesses.
   if (is_typed || (!take_width(name, kWidths, shape) && !(is_scalar && take_width(name, kDsWidths, shape))))
@@ -255,35 +260,14 @@ std::optional<MemoryShape> read_name(std::string_view text) {
 
 // Name prefixes of operations that do not transfer between memory and registers.
 bool moves_nothing(std::string_view name) {
-  for (const std::string_view start : {"s_dcache",
-                                       "s_gl1",
-                                       "s_atc",
-                                       "s_mem",
-                                       "s_get_waveid",
-                                       "buffer_wb",
-                                       "buffer_gl",
-                                       "buffer_inv",
-                                       "ds_nop",
-                                       "ds_permute",
-                                       "ds_bpermute",
-                                       "ds_swizzle",
-                                       "ds_bvh",
-                                       "ds_add_gs",
-                                       "ds_sub_gs",
-                                       "ds_append",
-                                       "ds_consume",
-                                       "ds_gws",
-                                       "ds_ordered",
-                                       "s_prefetch",
-                                       "s_buffer_prefetch",
-                                       "global_inv",
-                                       "global_wb",
-                                       "global_load_tr",
-                                       "global_load_block",
-                                       "global_store_block",
-                                       "scratch_load_block",
-                                       "scratch_store_block",
-                                       "global_atomic_ordered"}) {
+  for (const std::string_view start : {"s_dcache",   "s_gl1",        "s_atc",
+                                       "s_mem",      "s_get_waveid", "buffer_wb",
+                                       "buffer_gl",  "buffer_inv",   "ds_nop",
+                                       "ds_permute", "ds_bpermute",  "ds_swizzle",
+                                       "ds_bvh",     "ds_add_gs",    "ds_sub_gs",
+                                       "ds_append",  "ds_consume",   "ds_gws",
+                                       "ds_ordered", "s_prefetch",   "s_buffer_prefetch",
+                                       "global_inv", "global_wb",    "global_atomic_ordered"}) {
     if (name.starts_with(start)) return true;
   }
   return false;
@@ -340,7 +324,8 @@ TEST(IsaMemoryShape, MatchesRegistersOfEveryEncoding) {
       EXPECT_EQ(shape->space == Space::kLds, is_ds) << label;
       EXPECT_EQ(shape->space == Space::kFlat, in.encoding == Encoding::kFlat) << label;
       EXPECT_TRUE(in.encoding != Encoding::kMtbuf || shape->components != 0) << label;
-      unsigned dwords = shape->dwords();
+      const bool is_half = shape->transposes && !target.wave32;
+      unsigned dwords = shape->registers() / (is_half ? 2 : 1);
       if (shape->components != 0) {
         const bool packs = shape->d16 && find_traits(target)->packs_d16;
         dwords = packs ? (shape->components + 1u) / 2 : shape->components;

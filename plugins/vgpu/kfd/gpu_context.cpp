@@ -1,5 +1,6 @@
 #include "plugins/vgpu/kfd/gpu_context.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -188,7 +189,10 @@ bool GpuContext::start_sampling(const hsadrv_sampler_t& sampler) {
   const MutexLock lock(sampler_mutex_);
   if (sampler_.take != nullptr) return false;
   sampler_ = sampler;
-  sample_interval_.store(sampler.interval, std::memory_order_relaxed);
+  const MutexLock sampling(sampling_mutex_);
+  session_of_sampler_ = ++sampling_.session;
+  sampling_.interval = sampler.interval;
+  is_sampled_.store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -196,25 +200,34 @@ bool GpuContext::stop_sampling() {
   const MutexLock lock(sampler_mutex_);
   if (sampler_.take == nullptr) return false;
   sampler_ = {};
-  sample_interval_.store(0, std::memory_order_relaxed);
+  const MutexLock sampling(sampling_mutex_);
+  sampling_.interval = 0;
+  is_sampled_.store(false, std::memory_order_relaxed);
   return true;
 }
 
-void GpuContext::take_samples(uint32_t queue_id, uint64_t packet_id, std::span<const PcSample> samples,
-                              uint64_t lost) noexcept {
-  std::vector<hsadrv_sample_t> records;
-  try {
-    records.reserve(samples.size());
-  } catch (const std::bad_alloc&) {
-    lost += samples.size();
-    samples = {};
-  }
+PcSampling GpuContext::sampling() noexcept {
+  if (!is_sampled_.load(std::memory_order_relaxed)) return {};
+  const MutexLock lock(sampling_mutex_);
+  return sampling_;
+}
+
+void GpuContext::take_samples(uint64_t session, uint32_t queue_id, uint64_t packet_id,
+                              std::span<const PcSample> samples, uint64_t lost) noexcept {
+  constexpr size_t kMostPerCall = 256;
+  hsadrv_sample_t records[kMostPerCall];
   const uint64_t dispatch = uint64_t{queue_id} << 32 | static_cast<uint32_t>(packet_id);
-  for (const PcSample& sample : samples)
-    records.push_back(
-        {sample.pc, sample.exec, dispatch, {sample.group[0], sample.group[1], sample.group[2]}, sample.wave});
   const MutexLock lock(sampler_mutex_);
-  if (sampler_.take != nullptr) sampler_.take(sampler_.context, records.data(), records.size(), lost);
+  if (sampler_.take == nullptr || session_of_sampler_ != session) return;
+  do {
+    const auto part = samples.first(std::min(samples.size(), kMostPerCall));
+    std::ranges::transform(part, records, [&](const PcSample& sample) -> hsadrv_sample_t {
+      return {
+          sample.pc, sample.exec, dispatch, {sample.group[0], sample.group[1], sample.group[2]}, sample.wave};
+    });
+    samples = samples.subspan(part.size());
+    sampler_.take(sampler_.context, records, part.size(), samples.empty() ? lost : 0);
+  } while (!samples.empty());
 }
 
 void GpuContext::note_queue(uint32_t queue_id, QueueNote note) {

@@ -105,11 +105,9 @@ class GpuContext final : public DeviceBus {
   TrapHandler trap_handler() const noexcept override;
   uint32_t doorbell_index(uint32_t queue_id) noexcept override;
   uint64_t gpu_clock() noexcept override;
-  uint64_t sample_interval() const noexcept override {
-    return sample_interval_.load(std::memory_order_relaxed);
-  }
-  void take_samples(uint32_t queue_id, uint64_t packet_id, std::span<const PcSample> samples,
-                    uint64_t lost) noexcept override;
+  PcSampling sampling() noexcept override;
+  void take_samples(uint64_t session, uint32_t queue_id, uint64_t packet_id,
+                    std::span<const PcSample> samples, uint64_t lost) noexcept override;
   void watch_doorbells() noexcept override;
   void doorbells_unwatched() noexcept override;
   bool trace_enabled(TraceTopic topic) const noexcept override;
@@ -141,9 +139,13 @@ class GpuContext final : public DeviceBus {
   std::unique_ptr<CommandProcessor> owned_processor_;
   std::atomic<CommandProcessor*> processor_{nullptr};
 
-  std::atomic<uint64_t> sample_interval_{0};  // 0: not being sampled
-  Mutex sampler_mutex_;                       // held while the sampler is called
+  // Each start_sampling() is a session.
+  std::atomic<bool> is_sampled_{false};
+  Mutex sampling_mutex_;  // not held while the sampler is called, so launches do not wait for it
+  PcSampling sampling_ RIGEL_GUARDED_BY(sampling_mutex_);  // the session is that of the latest start
+  Mutex sampler_mutex_;                                    // held while the sampler is called
   hsadrv_sampler_t sampler_ RIGEL_GUARDED_BY(sampler_mutex_){};
+  uint64_t session_of_sampler_ RIGEL_GUARDED_BY(sampler_mutex_) = 0;
 
   std::atomic<uint64_t> trap_code_{0}, trap_data_{0};
 

@@ -1,6 +1,7 @@
 #include "plugins/vgpu/reference/aim.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "plugins/vgpu/reference/element.hpp"
 
@@ -141,12 +142,40 @@ void set_flat_scratch(Draw& draw, State& state, uint64_t va) {
   }
 }
 
+// Maps memory apart from that of the world.
+uint64_t map_apart(Draw& draw, World& world) {
+  const auto overlaps = [](const World::Region& a, const World::Region& b) {
+    return a.va < b.va + b.bytes.size() && b.va < a.va + a.bytes.size();
+  };
+  for (;;) {
+    World other;
+    const uint64_t va = map_memory(draw, other);
+    const bool is_apart = std::ranges::none_of(other.regions, [&](const World::Region& region) {
+      return std::ranges::any_of(world.regions,
+                                 [&](const World::Region& mine) { return overlaps(mine, region); });
+    });
+    if (!is_apart) continue;
+    std::ranges::move(other.regions, std::back_inserter(world.regions));
+    return va;
+  }
+}
+
+// M0 selects registers that exist.
+void aim_block(Draw& draw, isa::Instruction& in, State& state) {
+  const auto vgprs = static_cast<uint32_t>(state.vgpr.size()), first = draw.below(vgprs);
+  (in.vdst.exists() ? in.vdst : in.vdata).code = static_cast<uint16_t>(isa::code::kVgpr + first);
+  const uint32_t existing = vgprs - first < 32 ? (1u << (vgprs - first)) - 1 : ~0u;
+  const uint32_t selected = draw.one_in(2) ? 1u << draw.below(8) | 1u << draw.below(8) : draw.value();
+  state.scalar[isa::code::kM0] = selected & existing;
+}
+
 bool aim_flat(Draw& draw, isa::Instruction& in, State& state) {
   World& world = state.world;
   const uint64_t va = map_memory(draw, world);
   world.lds.resize(1024);
   fill(draw, world.lds);
-  set_flat_scratch(draw, state, va);
+  // Lanes of a FLAT instruction may access both, in an order that is not defined.
+  set_flat_scratch(draw, state, in.encoding == isa::Encoding::kFlat ? map_apart(draw, world) : va);
   world.scratch_lane_bytes = kMemoryBytes / state.wave_size;
   if (state.target.family() == isa::Family::kGfx8) state.scalar[isa::code::kM0] = ~0u;
   if (in.lds) state.scalar[isa::code::kM0] = draw.below(1024) | draw.value() << 16;
@@ -154,6 +183,7 @@ bool aim_flat(Draw& draw, isa::Instruction& in, State& state) {
 
   std::string_view name = isa::name(in.op);
   name.remove_prefix(name.find('_') + 1);
+  if (name.ends_with("_block")) aim_block(draw, in, state);
   const auto element = element_of(name);
   const uint32_t unit = element ? element->bytes : 4;
   const int64_t offset = in.offset;

@@ -111,9 +111,6 @@ constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::ds_bvh_stack_rtn_b32, "rejected: ray tracing"},
     {isa::Op::ds_add_gs_reg_rtn, "rejected: graphics"},
     {isa::Op::ds_sub_gs_reg_rtn, "rejected: graphics"},
-    // Loads are compared where they do nothing.
-    {isa::Op::global_store_block, "waves have fewer registers than a block: tested by Flat"},
-    {isa::Op::scratch_store_block, "waves have fewer registers than a block: tested by Flat"},
     {isa::Op::global_atomic_ordered_add_b64, "rejected: the count starts again at a value of graphics"},
     {isa::Op::ds_ordered_count, "orders waves: tested with several of them"},
     {isa::Op::image_load_pck, "rejected: raw data"},

@@ -1,4 +1,6 @@
 // FLAT, GLOBAL and SCRATCH, lane by lane.
+#include <bit>
+
 #include "plugins/vgpu/reference/lane_access.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -93,8 +95,38 @@ Outcome load_transposed(const isa::Instruction& in, unsigned bytes, State& state
   return Outcome::kDone;
 }
 
+// Blocks of registers of gfx12: a dword for each bit of M0, with the addresses from before the instruction.
+Outcome access_block(const isa::Instruction& in, State& state) {
+  using isa::Op;
+  const uint32_t selected = state.scalar[isa::code::kM0];
+  const bool loads = in.vdst.exists();
+  const size_t first = (loads ? in.vdst : in.vdata).vgpr();
+  if (selected != 0 && first + static_cast<size_t>(std::bit_width(selected)) > state.vgpr.size()) {
+    state.world.open = true;
+    return Outcome::kDone;
+  }
+  const bool is_scratch = in.encoding == Encoding::kScratch;
+  isa::Instruction dword = in;
+  dword.op = loads        ? is_scratch ? Op::scratch_load_dword : Op::global_load_dword
+             : is_scratch ? Op::scratch_store_dword
+                          : Op::global_store_dword;
+  const State before = state;
+  for (uint32_t n = 0; n < 32; ++n) {
+    if ((selected >> n & 1) == 0) continue;
+    dword.offset = in.offset + static_cast<int32_t>(4 * n);
+    (loads ? dword.vdst : dword.vdata).code = static_cast<uint16_t>(isa::code::kVgpr + first + n);
+    State part = before;
+    part.world = std::move(state.world);
+    if (execute_flat(dword, part) != Outcome::kDone) return Outcome::kNotModelled;
+    state.world = std::move(part.world);
+    if (loads) state.vgpr[first + n] = part.vgpr[first + n];
+  }
+  return Outcome::kDone;
+}
+
 Outcome execute_flat(const isa::Instruction& in, State& state) {
   using isa::Op;
+  if (isa::name(in.op).ends_with("_block")) return access_block(in, state);
   if (in.op == Op::global_load_tr_b64) return load_transposed(in, 8, state);
   if (in.op == Op::global_load_tr_b128) return load_transposed(in, 16, state);
   if (in.op == Op::global_inv || in.op == Op::global_wb || in.op == Op::global_wbinv) return Outcome::kDone;

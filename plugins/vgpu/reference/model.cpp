@@ -169,19 +169,24 @@ bool is_missing(const isa::Operand& operand, const State& state) {
   return operand.is_vgpr() && operand.vgpr() + std::max<size_t>(operand.dwords, 1) > state.vgpr.size();
 }
 
-// v_movrels* and s_movrels* handle registers past the end themselves.
+// v_movrels* and s_movrels* handle registers past the end themselves, as do blocks.
 bool indexes_registers(isa::Op op) {
   return isa::name(op).substr(1).starts_with("_movrels");
+}
+
+bool has_block(isa::Op op) {
+  return isa::name(op).ends_with("_block");
 }
 
 }  // namespace
 
 bool resolve_registers(isa::Instruction& in, const State& state) {
   for (const isa::Operand* const written : {&in.dst[0], &in.dst[1], &in.vdst}) {
-    if (is_missing(*written, state)) return false;
+    if (is_missing(*written, state) && !has_block(in.op)) return false;
   }
   for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vaddr, &in.vdata, &in.vdata2}) {
-    if (is_missing(*read, state) && !indexes_registers(in.op)) read->code = isa::code::kVgpr;
+    const bool is_block = read == &in.vdata && has_block(in.op);
+    if (is_missing(*read, state) && !indexes_registers(in.op) && !is_block) read->code = isa::code::kVgpr;
   }
   for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vdata, &in.saddr, &in.soffset}) {
     if (state.lacks_sgprs(*read) && !indexes_registers(in.op)) read->code = 0;

@@ -273,12 +273,17 @@ void InitChecker::execute(const InitRule& rule, Wave& wave, uint64_t exec, uint6
 // Results of `lanes` become defined.
 void InitChecker::define_rows(const InitRule& rule, const Wave& wave, WaveShadow& shadow, uint64_t lanes) {
   const RuleOperand& result = rule.results[0];
-  uint32_t first;
-  if (is_clean(wave, shadow, result) || !find_row(wave, result, first)) return;
+  uint32_t first = result.number, selected = ~0u;
+  if (rule.is_block) {
+    std::memcpy(&selected, wave.registers + scalar_offset(code::kM0), sizeof selected);
+  } else if (is_clean(wave, shadow, result) || !find_row(wave, result, first)) {
+    return;
+  }
   const uint64_t written = low_bits(result.part.width) << result.part.shift;
   const auto kept = static_cast<uint32_t>(rule.keeps_rest ? ~written : 0);
   for (uint32_t i = 0; i < result.dwords; ++i) {
-    if (is_clean(shadow, kScalarSlots + first + i)) continue;
+    if ((selected >> i & 1) == 0 || first + i >= rows_ || is_clean(shadow, kScalarSlots + first + i))
+      continue;
     uint32_t* const bits = row(shadow, first + i);
     for_each_lane(lanes, [&](uint32_t lane) { bits[lane] &= kept; });
     finish_row(shadow, first + i, shadow.origins[kScalarSlots + first + i]);
@@ -705,6 +710,34 @@ bool InitChecker::move(const Wave& wave, const MovedData& moved, const uint64_t*
   return true;
 }
 
+// A transposing load. The result counts as defined before.
+bool InitChecker::move_transposed(const Wave& wave, const MovedData& moved, const uint64_t* at,
+                                  uint64_t lanes) {
+  WaveShadow& shadow = waves_[wave.id_in_group];
+  const AnyMemory memory{*this, wave, shadow};
+  const uint32_t bytes = moved.shape->bytes / isa::kTransposedParts, first = row_at(moved.result);
+  uint32_t loaded[64][isa::kTransposedParts] = {}, any = 0;
+  UndefinedOrigin origin;
+  for_each_lane(lanes, [&](uint32_t lane) {
+    for (uint32_t part = 0; part < isa::kTransposedParts; ++part) {
+      const uint64_t va = at[lane] + uint64_t{part} * bytes;
+      loaded[lane][part] = memory.load(va, bytes);
+      if (any == 0 && loaded[lane][part] != 0) origin = {memory.from(va), shadow.pc, va};
+      any |= loaded[lane][part];
+    }
+  });
+  if (any == 0) return true;
+  if (!shadow.is_tracked) return false;
+  for_each_lane(lanes, [&](uint32_t lane) {
+    for (uint32_t part = 0; part < isa::kTransposedParts; ++part) {
+      const isa::ElementPart source = isa::transposed_from(bytes, lane, part);
+      row(shadow, first + part * bytes / 4)[lane] |= loaded[source.lane][source.part] << part * bytes % 4 * 8;
+    }
+  });
+  for (uint32_t d = 0; d < moved.shape->dwords(); ++d) finish_row(shadow, first + d, origin);
+  return true;
+}
+
 template <class Memory>
 bool InitChecker::move_atomic(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes,
                               uint64_t stride, Memory memory) {
@@ -761,6 +794,8 @@ void InitChecker::begin_instruction() {
 bool InitChecker::move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at,
                               const uint64_t* active, uint64_t stride) {
   begin_instruction();
+  const bool is_transposed = moved.shape->transposes && row_at(moved.result) != kNoRow;
+  if (is_transposed) return move_transposed(wave, moved, at, active[0]);
   return move(wave, moved, at, active, stride, AnyMemory{*this, wave, waves_[wave.id_in_group]});
 }
 

@@ -149,6 +149,7 @@ class InitChecker {
   template <class Memory>
   bool move_atomic(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes,
                    uint64_t stride, Memory memory);
+  bool move_transposed(const Wave& wave, const MovedData& moved, const uint64_t* at, uint64_t lanes);
   /// Returns the number of the row at `offset`, or no number if it is a temporary one.
   uint32_t row_at(uint32_t offset) const;
   struct AnyMemory;

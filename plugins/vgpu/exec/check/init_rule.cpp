@@ -723,6 +723,8 @@ class Reader {
     }
     // The number of an image's coordinates depends on its resource.
     if (is_image || shape == nullptr) return;
+    rule_.is_block = shape->is_block;
+    if (shape->is_block) rule_.sources[3] = scalars(code::kM0, 1);
     RuleOperand& lanes = rule_.sources[0];
     switch (in_.encoding) {
       case Encoding::kMubuf:

@@ -87,6 +87,7 @@ struct InitRule {
   bool reads_zero = false;         ///< v_permlane16: lanes without a source read 0.
   bool changes_sign = false;       ///< kSelect: modifiers of the sources
   bool keeps_rest = false;         ///< results[0]: the bits outside of its part stay.
+  bool is_block = false;           ///< results[0]: bit n of M0 selects register n. Others stay.
   uint32_t offset = 0;             ///< ds_permute: bytes added to the addresses
   RulePart high[3];
   RuleOperand sources[4];

@@ -1,7 +1,8 @@
 // FLAT, GLOBAL and SCRATCH instructions.
 #include <algorithm>
-#include <iterator>
+#include <bit>
 
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/private_memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
@@ -21,6 +22,7 @@ struct FlatAccess {
   uint32_t flat_scratch = 0;         // offset of FLAT_SCRATCH in the registers
   bool is_relative_to_base = false;  // gfx8: FLAT_SCRATCH_HI is relative to the process's scratch base
   uint32_t transposed = 0;           // first row of transposed elements
+  uint32_t block_registers = 0;      // registers of the wave from a block's first on
 };
 
 // Returns the address of the wave's private memory according to FLAT_SCRATCH. On gfx8, FLAT_SCRATCH_LO has
@@ -134,28 +136,30 @@ bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   return true;
 }
 
-// Transposing loads of gfx12, in waves of 32: groups of lanes exchange elements, so that a lane has the
-// elements of a column. With 16 bits, lane l gets element l % 8 of each lane of its group of 8; measured on
-// gfx1201 (Tessera, docs). With 8 bits, the first dword has the lanes 0 to 3 (lanes 8 to 15: 4 to 7) of a
-// group of 16, the second those 8 lanes further; as in AMD's emulator (rocjitsu). Elements of inactive lanes
-// are 0: the manual requires that all lanes are active.
-template <unsigned kBits>
+// Transposing loads of gfx12, in waves of 32, through temporary rows. Parts of inactive lanes are 0: the
+// manual requires that all lanes are active.
+template <unsigned kPartBytes>
 [[gnu::noinline]] bool transposing_load(const MicroOp* op, Wave* wave, uint64_t exec) {
-  constexpr unsigned kLanesOfWave = 32, kElements = 8, kPerDword = 32 / kBits;
-  if (!global_general(op, wave, exec)) return false;
+  constexpr unsigned kLanesOfWave = 32, kPerDword = 4 / kPartBytes, kBits = 8 * kPartBytes;
   const auto& access = details<FlatAccess>(op);
+  Span span;
+  global_addresses(access, wave, access.offset, span);
+  span.all_dwords(exec);
+  if constexpr (kChecked) {
+    if (!checks::move_memory(*wave, {&access.shape, 0, access.transposed}, span.va, span.active, 4))
+      return false;
+  }
+  if (!access_span(op, wave, access.shape, span, access.rows)) return false;
   const uint32_t* const loaded = row(wave->registers, access.rows.result);
   uint32_t* const to = row(wave->registers, access.transposed);
   for (const unsigned lane : lanes_of(exec)) {
-    const unsigned element = lane % kElements;
-    for (unsigned first = 0; first < kElements; first += kPerDword) {
+    for (unsigned first = 0; first < isa::kTransposedParts; first += kPerDword) {
       uint32_t value = 0;
       for (unsigned n = 0; n < kPerDword; ++n) {
-        const unsigned source =
-            kBits == 16 ? lane / 8 * 8 + first + n : lane / 16 * 16 + 2 * first + lane % 16 / 8 * 4 + n;
-        if ((exec >> source & 1) == 0) continue;
-        const uint32_t dword = loaded[element / kPerDword * kLanesOfWave + source];
-        value |= (dword >> element % kPerDword * kBits & ((1u << kBits) - 1)) << n * kBits;
+        const isa::ElementPart source = isa::transposed_from(kPartBytes, lane, first + n);
+        if ((exec >> source.lane & 1) == 0) continue;
+        const uint32_t dword = loaded[source.part / kPerDword * kLanesOfWave + source.lane];
+        value |= (dword >> source.part % kPerDword * kBits & ((1u << kBits) - 1)) << n * kBits;
       }
       to[first / kPerDword * kLanesOfWave + lane] = value;
     }
@@ -163,13 +167,16 @@ template <unsigned kBits>
   return true;
 }
 
-constexpr unsigned kBlockDwords = 32;
-
-// Accesses to blocks of registers of gfx12: bit n of M0 selects register n and dword n in memory.
+// Accesses to blocks of registers of gfx12. Registers that M0 does not select need not exist.
 template <class Access>
 bool access_block(const MicroOp* op, Wave* wave, Access access_dword) {
   FlatAccess access = details<FlatAccess>(op);
   const uint32_t selected = scalar(wave->registers, scalar_offset(isa::code::kM0));
+  if (static_cast<uint32_t>(std::bit_width(selected)) > access.block_registers) {
+    wave->stop = Stop::kIllegal;
+    wave->illegal_reason = "M0 selects a register past the wave's VGPRs";
+    return false;
+  }
   const DataRows first = access.rows;
   for (const unsigned n : lanes_of(selected)) {
     access.rows.data = first.data + n * wave->layout.row_bytes();
@@ -201,22 +208,21 @@ bool access_block(const MicroOp* op, Wave* wave, Access access_dword) {
   });
 }
 
-// Operations of gfx12 whose elements are not those of registers.
-struct SpecialForm {
-  isa::Op op;
-  isa::Op element;  // The operation that moves the elements.
-  bool is_block;
-  Handler handler;
-};
-constexpr SpecialForm kSpecialForms[] = {
-    {isa::Op::global_load_tr_b128, isa::Op::global_load_dwordx4, false,
-     general_handler<transposing_load<16>>},
-    {isa::Op::global_load_tr_b64, isa::Op::global_load_dwordx2, false, general_handler<transposing_load<8>>},
-    {isa::Op::global_load_block, isa::Op::global_load_dword, true, general_handler<global_block>},
-    {isa::Op::global_store_block, isa::Op::global_store_dword, true, general_handler<global_block>},
-    {isa::Op::scratch_load_block, isa::Op::scratch_load_dword, true, general_handler<scratch_block>},
-    {isa::Op::scratch_store_block, isa::Op::scratch_store_dword, true, general_handler<scratch_block>},
-};
+Handler handler_of(const isa::Instruction& instruction, const isa::MemoryShape& shape) {
+  const bool is_scratch = instruction.encoding == isa::Encoding::kScratch;
+  const bool is_global = instruction.encoding == isa::Encoding::kGlobal;
+  if (shape.transposes)
+    return shape.bytes == 16 ? general_handler<transposing_load<2>> : general_handler<transposing_load<1>>;
+  if (shape.is_block) return is_scratch ? general_handler<scratch_block> : general_handler<global_block>;
+  if (instruction.lds) {
+    return is_scratch  ? general_handler<load_to_lds<scratch_general>>
+           : is_global ? general_handler<load_to_lds<global_general>>
+                       : general_handler<load_to_lds<flat_general>>;
+  }
+  return is_scratch  ? general_handler<scratch_general>
+         : is_global ? general_handler<global_general>
+                     : general_handler<flat_general>;
+}
 
 }  // namespace
 
@@ -229,14 +235,11 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
     return {};
   }
   const RegisterLayout& layout = context.layout;
-  const auto* const special = std::ranges::find(kSpecialForms, instruction.op, &SpecialForm::op);
-  const bool is_special = special != std::end(kSpecialForms), is_block = is_special && special->is_block,
-             transposes = is_special && !is_block;
-  const isa::MemoryShape* const shape =
-      isa::memory_shape(is_special ? special->element : instruction.op, context.traits());
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op, context.traits());
   // The wave ID at which the count starts again is in a register of graphics.
   if (shape == nullptr) return "ordered atomics are not supported";
-  if (transposes && layout.wave_size != 32) return "loads that transpose are not supported in waves of 64";
+  if (shape->transposes && layout.wave_size != 32)
+    return "loads that transpose are not supported in waves of 64";
   const isa::Encoding encoding = instruction.encoding;
   const bool null_base = instruction.saddr.code == isa::code::kNull;  // gfx10
   FlatAccess access;
@@ -249,35 +252,28 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   access.flat_scratch = scalar_offset(traits.flat_scratch_is_hidden ? kFlatScratchSlot : kFlatScratchSgpr);
   access.is_relative_to_base = traits.flat_scratch_counts_from_base;
   const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
-  const unsigned dwords = is_block ? kBlockDwords : shape->dwords();
+  const unsigned dwords = shape->dwords();
   const unsigned data_dwords = dwords * (two_operands ? 2 : 1);
   const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;
-  if (!in_file(instruction.vaddr, address_dwords, layout) ||
-      !in_file(instruction.vdata, data_dwords, layout) || !in_file(instruction.vdst, dwords, layout)) {
-    return kRefuseRegister;
-  }
+  // Which registers of a block must exist depends on M0.
+  const bool has_data = shape->is_block || (in_file(instruction.vdata, data_dwords, layout) &&
+                                            in_file(instruction.vdst, dwords, layout));
+  if (!has_data || !in_file(instruction.vaddr, address_dwords, layout)) return kRefuseRegister;
   if (access.has_vaddr) access.vaddr = layout.vgpr_offset(instruction.vaddr.vgpr());
   if (access.has_saddr) access.saddr = scalar_offset(instruction.saddr.code);
   row_offset(instruction.vdata, layout, access.rows.data);
   row_offset(instruction.vdst, layout, access.rows.result);
   access.rows.returns = instruction.glc && instruction.vdst.is_row();
   access.transposed = access.rows.result;
-  if (instruction.lds || transposes) access.rows.result = layout.temporary_offset(0);
+  if (instruction.lds || shape->transposes) access.rows.result = layout.temporary_offset(0);
+  if (shape->is_block) {
+    const isa::Operand& block = instruction.vdst.exists() ? instruction.vdst : instruction.vdata;
+    if (!block.is_vgpr()) return kRefuseRegister;
+    access.block_registers = layout.vgprs - std::min<uint32_t>(layout.vgprs, block.vgpr());
+  }
 
   if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);
-  Handler handler = nullptr;
-  if (is_special) {
-    handler = special->handler;
-  } else if (instruction.lds) {
-    handler = encoding == isa::Encoding::kScratch  ? general_handler<load_to_lds<scratch_general>>
-              : encoding == isa::Encoding::kGlobal ? general_handler<load_to_lds<global_general>>
-                                                   : general_handler<load_to_lds<flat_general>>;
-  } else {
-    handler = encoding == isa::Encoding::kScratch  ? general_handler<scratch_general>
-              : encoding == isa::Encoding::kGlobal ? general_handler<global_general>
-                                                   : general_handler<flat_general>;
-  }
-  out.emit(handler).imm = reinterpret_cast<uint64_t>(&allocate(out, access));
+  out.emit(handler_of(instruction, *shape)).imm = reinterpret_cast<uint64_t>(&allocate(out, access));
   return {};
 }
 

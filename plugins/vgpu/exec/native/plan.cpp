@@ -196,7 +196,8 @@ bool accesses_agprs(const isa::Effects& effects) {
 
 Site::Kind kind_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
-  if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::Kind::kCall;
+  if (shape == nullptr || shape->bytes == 0 || shape->addtid || shape->transposes || shape->is_block)
+    return Site::Kind::kCall;
   const bool atomic = shape->verb == isa::Verb::kAtomic;
   if (atomic && (shape->bytes != 4 || shape->pair || shape->source2 || isa::is_float(shape->atomic)))
     return Site::Kind::kCall;
@@ -430,8 +431,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   };
   // A checked barrier calls the checks, and then control leaves.
   const bool is_checked_barrier = request_.checked && isa::waits_at_barrier(in.op);
-  const bool is_observed =
-      request_.reports_accesses || isa::memory_shape(in.op) != nullptr || is_checked_barrier;
+  const isa::MemoryShape* const memory = isa::memory_shape(in.op);
+  const bool is_observed = request_.reports_accesses || memory != nullptr || is_checked_barrier;
   if (request_.checked && is_observed && !is_ignored_[index]) emit_note_site(in, storage);
   site.report_count = static_cast<uint32_t>(storage.emitted.size() - first);
   const Refusal refusal = is_ignored_[index] || is_checked_barrier ? Refusal() : lower(in, context, storage);
@@ -439,6 +440,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   storage.emit(return_control);
   if (!refusal.empty()) {
     leave(refusal);
+  } else if (request_.is_counted && memory != nullptr && memory->is_block) {
+    leave("M0 determines how many bytes it counts");
   } else if (node.effects.changes_mode) {
     site.kind = Site::Kind::kMode;
     plan_.changes_mode |= !indexes_registers(in.op);
@@ -465,9 +468,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   } else {
     site.kind = accesses_agprs(node.effects) ? Site::Kind::kCall : kind_of(in, plan_);
     if (request_.reports_accesses && site.report_count != 0 && !needs_no_report(index)) {
-      const isa::MemoryShape* const shape = isa::memory_shape(in.op);
       const bool may_be_affine = site.kind == Site::Kind::kGlobal || site.kind == Site::Kind::kLds;
-      site.is_noted = may_be_affine && shape->bytes >= 4 && shape->verb != isa::Verb::kAtomic;
+      site.is_noted = may_be_affine && memory->bytes >= 4 && memory->verb != isa::Verb::kAtomic;
       // No other wave accesses a wave's scratch.
       if (!site.is_noted && site.kind != Site::Kind::kScratch) site.kind = Site::Kind::kCall;
     }

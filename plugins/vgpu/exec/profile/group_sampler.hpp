@@ -19,12 +19,13 @@ namespace rigel::vgpu::exec {
 
 class GroupSampler {
  public:
-  /// Starts a work-group whose first wave has this number in the grid.
-  void start(uint64_t first_wave, uint32_t waves, uint64_t interval) {
+  /// Starts a work-group with this number in the grid.
+  void start(uint64_t group, uint32_t waves, uint64_t interval) {
+    group_ = group;
     interval_ = interval;
     left_.resize(waves);
     // The remainders of the products mostly differ between neighbouring waves.
-    for (uint32_t i = 0; i < waves; ++i) left_[i] = 1 + (first_wave + i) * 0x9e3779b97f4a7c15u % interval;
+    for (uint32_t i = 0; i < waves; ++i) left_[i] = 1 + (group * waves + i) * 0x9e3779b97f4a7c15u % interval;
   }
 
   /// Counts an instruction of a wave. Returns whether it is a sample.
@@ -35,7 +36,7 @@ class GroupSampler {
     left_[wave.id_in_group] = interval_;
     const WorkGroup& group = *wave.group;
     try {
-      samples_.push_back({pc, exec, {group.id[0], group.id[1], group.id[2]}, wave.id_in_group});
+      samples_.push_back({pc, exec, {group.id[0], group.id[1], group.id[2]}, wave.id_in_group, group_});
     } catch (const std::bad_alloc&) {
       ++lost_;
     }
@@ -47,6 +48,7 @@ class GroupSampler {
   }
 
  private:
+  uint64_t group_ = 0;
   uint64_t interval_ = 0;
   std::vector<uint64_t> left_;  // instructions until the next sample, by wave
   std::vector<PcSample> samples_;

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <new>
 #include <optional>
+#include <span>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
@@ -194,7 +195,7 @@ LaunchProfile::Purpose LaunchProfile::purpose_of(const Dispatch& dispatch, Devic
   Purpose purpose;
   purpose.events = dispatch.counts_events;
   purpose.fidelity = fidelity::RunFidelity::of_process().is_on();
-  purpose.sample_interval = bus.sample_interval();
+  purpose.sampling = bus.sampling();
   profile::Profile& process = profile::Profile::of_process();
   const profile::Options& options = process.options();
   if (!options.is_on()) return purpose;
@@ -210,30 +211,17 @@ void LaunchProfile::add(const MemoryCounter::Counts& counts) {
   for (const auto& [pc, count] : counts) memory_[pc] += count;
 }
 
-void LaunchProfile::add(uint64_t index, GroupSampler& sampler) {
+void LaunchProfile::add(GroupSampler& sampler) {
   const auto [samples, lost] = sampler.take_all();
   const MutexLock lock(mutex_);
-  lost_samples_ += lost;
-  if (samples.empty()) return;
-  std::vector<PcSample>& of_group = samples_[index];
-  of_group.insert(of_group.end(), samples.begin(), samples.end());
+  samples_.add(samples, lost);
 }
 
-// Samples of a wave are in order; waves of a work-group alternate as they did.
 void LaunchProfile::pass_on_samples(const Launch& launch, DeviceBus& bus) {
-  std::vector<PcSample> all;
-  uint64_t lost = 0;
-  {
-    const MutexLock lock(mutex_);
-    for (auto& [index, samples] : samples_) {
-      std::stable_sort(samples.begin(), samples.end(),
-                       [](const PcSample& a, const PcSample& b) { return a.wave < b.wave; });
-      all.insert(all.end(), samples.begin(), samples.end());
-    }
-    samples_.clear();
-    lost = lost_samples_;
-  }
-  bus.take_samples(launch.dispatch().queue_id, launch.dispatch().packet_id, all, lost);
+  const MutexLock lock(mutex_);
+  const std::span<const PcSample> samples = samples_.finish();
+  bus.take_samples(purpose_.sampling.session, launch.dispatch().queue_id, launch.dispatch().packet_id,
+                   samples, samples_.lost());
 }
 
 void LaunchProfile::add(GroupCounters& counters) {
@@ -255,7 +243,7 @@ void LaunchProfile::finish(const Launch& launch, TranslatedCode& code, DeviceBus
     if (purpose_.events)
       result.events = std::make_shared<const WaveEvents>(events_of(counts, launch, code, bus));
     if (purpose_.fidelity) add_to_fidelity(counts, code, bus);
-    if (purpose_.sample_interval != 0) pass_on_samples(launch, bus);
+    if (purpose_.sampling.interval != 0) pass_on_samples(launch, bus);
     if (purpose_.profile) add_to_profile(counts, launch, code, bus);
     const MutexLock lock(mutex_);
     is_complete = !is_incomplete_;

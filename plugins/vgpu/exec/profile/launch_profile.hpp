@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/profile/counters.hpp"
 #include "plugins/vgpu/exec/profile/group_sampler.hpp"
+#include "plugins/vgpu/exec/profile/launch_samples.hpp"
 #include "plugins/vgpu/exec/profile/memory_counter.hpp"
 
 namespace rigel::vgpu::exec {
@@ -25,13 +25,13 @@ class LaunchProfile {
  public:
   /// What a launch is counted for.
   struct Purpose {
-    bool profile = false;          ///< The profile of the process
-    bool memory = false;           ///< With lines, LDS conflicts and scratch
-    bool events = false;           ///< Performance counters
-    bool fidelity = false;         ///< The fidelity of the run
-    uint64_t sample_interval = 0;  ///< Samples of program counters; 0: none
+    bool profile = false;   ///< The profile of the process
+    bool memory = false;    ///< With lines, LDS conflicts and scratch
+    bool events = false;    ///< Performance counters
+    bool fidelity = false;  ///< The fidelity of the run
+    PcSampling sampling{};  ///< Samples of program counters
 
-    bool is_any() const { return profile || events || fidelity || sample_interval != 0; }
+    bool is_any() const { return profile || events || fidelity || sampling.interval != 0; }
   };
   /// Returns the purpose of a new launch. Call once for each.
   static Purpose purpose_of(const Dispatch& dispatch, DeviceBus& bus);
@@ -39,13 +39,13 @@ class LaunchProfile {
   explicit LaunchProfile(Purpose purpose);
 
   bool counts_memory() const { return purpose_.memory; }
-  uint64_t sample_interval() const { return purpose_.sample_interval; }
+  const PcSampling& sampling() const { return purpose_.sampling; }
 
   /// Adds the counts of a work-group and clears them. Throws std::bad_alloc.
   void add(GroupCounters& counters);
   void add(const MemoryCounter::Counts& counts);
-  /// Adds the samples of work-group `index` of the grid, and clears them.
-  void add(uint64_t index, GroupSampler& sampler);
+  /// Adds the samples of work-groups, and clears them.
+  void add(GroupSampler& sampler);
 
   /// Passes the counts on: to the profile of the process if that is wanted, and as events in `result` if the
   /// dispatch requests them. Call once, after all work-groups have ended and before the launch is completed,
@@ -66,8 +66,7 @@ class LaunchProfile {
   Mutex mutex_;
   std::vector<profile::Count> counts_ RIGEL_GUARDED_BY(mutex_);  // by index of CountedPlaces
   MemoryCounter::Counts memory_ RIGEL_GUARDED_BY(mutex_);
-  std::map<uint64_t, std::vector<PcSample>> samples_ RIGEL_GUARDED_BY(mutex_);  // by work-group
-  uint64_t lost_samples_ RIGEL_GUARDED_BY(mutex_) = 0;
+  LaunchSamples samples_ RIGEL_GUARDED_BY(mutex_);
   bool is_incomplete_ RIGEL_GUARDED_BY(mutex_) = false;
 };
 

@@ -11,6 +11,7 @@
 #include "plugins/vgpu/exec/whole_kernels/random_alu.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
 
 namespace rigel::vgpu::exec::whole {
 namespace {
@@ -25,6 +26,11 @@ struct TableRow {
   bool is_access = false;
 };
 
+bool has_block(const TableRow& row) {
+  const isa::MemoryShape* const memory = isa::memory_shape(isa::tables::rows()[row.row].op);
+  return memory != nullptr && memory->is_block;
+}
+
 class EveryInstruction : InstructionWriter {
  public:
   EveryInstruction(Kernel& kernel, Draw& draw)
@@ -38,7 +44,11 @@ class EveryInstruction : InstructionWriter {
     for (const TableRow& row : rows) {
       const Words words =
           row.is_access ? access_.of_row(row.row, draw_, places()) : alu_.of_row(row.row, draw_, registers());
-      if (!words.empty()) add(words);
+      if (words.empty()) continue;
+      const bool is_block = has_block(row);
+      if (is_block) s_mov(isa::code::kM0, draw_.below(1u << AccessRegisters::kBlockRegisters));
+      add(words);
+      if (is_block) s_mov(isa::code::kM0, ~0u);
     }
     const size_t items_before_finish = kernel_.items.size();
     finish();
@@ -213,7 +223,9 @@ class EveryInstruction : InstructionWriter {
       const uint32_t vgpr = operand.is_vgpr() ? operand.vgpr() : 0;
       if (vgpr >= first_data_ && vgpr < kVgprs && draw_.one_in(6)) make_regular(vgpr);
     }
-    if (draw_.one_in(4)) put(encoder_.sop1(mask_op("s_mov"), kExecLo, data_sgpr(2)));
+    const isa::MemoryShape* const memory = isa::memory_shape(in.op);
+    const bool needs_all_lanes = memory != nullptr && memory->transposes;  // otherwise it is not defined
+    if (!needs_all_lanes && draw_.one_in(4)) put(encoder_.sop1(mask_op("s_mov"), kExecLo, data_sgpr(2)));
     put(words);
     const bool narrows = isa::name(in.op).find("cmpx") != std::string_view::npos;
     const uint32_t dwords_of_mask = kernel_.wave_size() / 32;
@@ -249,9 +261,12 @@ class EveryInstruction : InstructionWriter {
   RandomAccess access_;
 };
 
-// Whether waves of 64 do not have the instruction.
-bool is_dual(const TableRow& row) {
-  return isa::tables::shapes()[isa::tables::rows()[row.row].shape].encoding == isa::Encoding::kVopd;
+// Whether waves of 64 do not have the instruction, or do not support it.
+bool needs_wave32(const TableRow& table_row) {
+  const isa::tables::Row& row = isa::tables::rows()[table_row.row];
+  const isa::MemoryShape* const memory = isa::memory_shape(row.op);
+  return isa::tables::shapes()[row.shape].encoding == isa::Encoding::kVopd ||
+         (memory != nullptr && memory->transposes);
 }
 
 }  // namespace
@@ -279,7 +294,7 @@ std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t
     kernel.target = chip;
     kernel.target.wave32 = chip.family() >= isa::Family::kGfx10 && draw.one_in(2);
     const auto rows = remaining.first(count);
-    kernel.target.wave32 |= std::any_of(rows.begin(), rows.end(), is_dual);
+    kernel.target.wave32 |= std::any_of(rows.begin(), rows.end(), needs_wave32);
     EveryInstruction(kernel, draw).run(rows);
     kernels.push_back(std::move(kernel));
     remaining = remaining.subspan(count);

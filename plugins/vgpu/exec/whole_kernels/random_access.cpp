@@ -87,7 +87,9 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     return registers.first_data + draw.below(registers.vgprs - registers.first_data - kMaxDwords + 1);
   };
   // 16 bytes if the format determines the size. Atomics are aligned.
-  const uint32_t bytes = memory == nullptr || memory->bytes == 0 ? 16 : memory->bytes;
+  const uint32_t bytes = memory == nullptr || memory->bytes == 0 ? 16
+                         : memory->is_block                      ? 4 * AccessRegisters::kBlockRegisters
+                                                                 : memory->bytes;
   const bool is_atomic = memory != nullptr && memory->verb == Verb::kAtomic;
   const auto offset_in_place = [&](uint32_t room) {
     const uint32_t unit = is_atomic ? bytes : !draw.one_in(8) ? std::min(bytes, 4u) : 1;
@@ -199,10 +201,13 @@ Words RandomAccess::scalar(Op op, Draw& draw, const AccessRegisters& registers) 
 
 bool RandomAccess::is_allowed(const isa::Instruction& in, const AccessRegisters& registers) const {
   if (in.tfe || in.lds || in.gds) return false;
+  const isa::MemoryShape* const memory = isa::memory_shape(in.op);
+  const bool is_block = memory != nullptr && memory->is_block;
   for (const isa::Operand* const operand : {&in.vdata, &in.vdata2, &in.vdst}) {
     if (!operand->exists()) continue;
+    const uint32_t dwords = is_block ? AccessRegisters::kBlockRegisters : operand->dwords;
     if (!operand->is_vgpr() || operand->vgpr() < registers.first_data ||
-        operand->vgpr() + operand->dwords > registers.vgprs)
+        operand->vgpr() + dwords > registers.vgprs)
       return false;
   }
   return true;

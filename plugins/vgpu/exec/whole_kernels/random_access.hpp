@@ -13,7 +13,8 @@ namespace rigel::vgpu::exec::whole {
 /// Places that an access may use, and the registers with their addresses. Each place has `kBytes` bytes.
 struct AccessRegisters {
   static constexpr uint32_t kBytes = 64;
-  uint32_t first_data = 0, vgprs = 0;  ///< VGPRs that may be stored and loaded.
+  static constexpr uint32_t kBlockRegisters = 8;  ///< M0 may select these registers of a block.
+  uint32_t first_data = 0, vgprs = 0;             ///< VGPRs that may be stored and loaded.
   /// VGPR: offset of the item's place in LDS. Twice the size of all `items` places follows the last.
   uint32_t slot = 0;
   uint32_t items = 0;
