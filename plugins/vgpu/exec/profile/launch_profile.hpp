@@ -28,6 +28,7 @@ class LaunchProfile {
     bool profile = false;          ///< The profile of the process
     bool memory = false;           ///< With lines, LDS conflicts and scratch
     bool events = false;           ///< Performance counters
+    bool lds_events = false;       ///< With the cycles of LDS
     bool fidelity = false;         ///< The fidelity of the run
     uint64_t sample_interval = 0;  ///< Samples of program counters; 0: none
 
@@ -38,7 +39,7 @@ class LaunchProfile {
 
   explicit LaunchProfile(Purpose purpose);
 
-  bool counts_memory() const { return purpose_.memory; }
+  bool counts_memory() const { return purpose_.memory || purpose_.lds_events; }
   uint64_t sample_interval() const { return purpose_.sample_interval; }
 
   /// Adds the counts of a work-group and clears them. Throws std::bad_alloc.
