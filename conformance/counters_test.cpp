@@ -23,25 +23,21 @@ using PmPacket = hsa_ext_amd_aql_pm4_packet_t;
 constexpr Event kWaves{HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ, 0, 4};
 constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
 
-// Numbers of events: gfx_8_0_enum.h, vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h, and for the chips of
-// AMD Instinct counter_defs.yaml of rocprofiler-sdk.
+// Numbers of events: gfx_8_0_enum.h, vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h, and for the
+// chips of AMD Instinct counter_defs.yaml of rocprofiler-sdk.
 struct Numbers {
-  std::string_view chip;  // how its name starts
+  std::string_view chip;                                // how its name starts
   uint32_t flat_read, flat_write, flat_atomic, buffer;  // TA
   uint32_t groups, waves;                               // SPI
   uint32_t lds, lds_conflicts;                          // SQ
-  uint32_t wave_packets;  // of TA, for a wave of 64 lanes
+  uint32_t wave_packets;                                // of TA, for a wave of 64 lanes
 };
 constexpr Numbers kNumbers[] = {
     // The longer names first.
-    {"gfx908", 101, 102, 103, 44, 49, 52, 35, 94, 1},
-    {"gfx90a", 101, 102, 103, 44, 49, 52, 60, 121, 1},
-    {"gfx94", 52, 53, 54, 32, 49, 52, 65, 126, 1},
-    {"gfx8", 101, 102, 103, 44, 65, 68, 34, 97, 1},
-    {"gfx9", 101, 102, 103, 44, 65, 68, 34, 93, 1},
-    {"gfx10", 101, 102, 103, 44, 49, 52, 59, 285, 2},
-    {"gfx11", 101, 102, 103, 44, 46, 49, 57, 256, 2},
-    {"gfx12", 101, 102, 103, 44, 47, 50, 45, 288, 2},
+    {"gfx908", 101, 102, 103, 44, 49, 52, 35, 94, 1}, {"gfx90a", 101, 102, 103, 44, 49, 52, 60, 121, 1},
+    {"gfx94", 52, 53, 54, 32, 49, 52, 65, 126, 1},    {"gfx8", 101, 102, 103, 44, 65, 68, 34, 97, 1},
+    {"gfx9", 101, 102, 103, 44, 65, 68, 34, 93, 1},   {"gfx10", 101, 102, 103, 44, 49, 52, 59, 285, 2},
+    {"gfx11", 101, 102, 103, 44, 46, 49, 57, 256, 2}, {"gfx12", 101, 102, 103, 44, 47, 50, 45, 288, 2},
 };
 
 class Counters : public DispatchTest {
@@ -132,7 +128,8 @@ class Counters : public DispatchTest {
                         void* data) {
       auto& into = *static_cast<Sum*>(data);
       const Event& event = info->pmc_data.event;
-      if (event.block_name == into.block && event.counter_id == into.number) into.value += info->pmc_data.result;
+      if (event.block_name == into.block && event.counter_id == into.number)
+        into.value += info->pmc_data.result;
       return HSA_STATUS_SUCCESS;
     };
     EXPECT_HSA(api_.hsa_ven_amd_aqlprofile_iterate_data(&profile_, add, &sum));
@@ -203,8 +200,8 @@ TEST_P(Counters, CountWavefrontsAtAddressers) {
 
   watch(of_addressers({numbers->flat_atomic, numbers->buffer}));
   ASSERT_TRUE(run_commands(start_));
-  ASSERT_TRUE(run(dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{shared<uint32_t>(1)}), 4 * wave_,
-                                  static_cast<uint16_t>(wave_))));
+  ASSERT_TRUE(run(dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{shared<uint32_t>(1)}),
+                                  4 * wave_, static_cast<uint16_t>(wave_))));
   ASSERT_TRUE(run_commands(stop_));
   EXPECT_EQ(sum_of(kTa, numbers->flat_atomic), 4u * (wave_ == 64 ? numbers->wave_packets : 1))
       << "one for each wave";

@@ -55,8 +55,8 @@ uint32_t counter_of(std::span<const Event> events, size_t index) {
   const auto of_instance = [&](const Event& other) {
     return other.block_name == events[index].block_name && other.block_index == events[index].block_index;
   };
-  return static_cast<uint32_t>(std::count_if(events.begin(), events.begin() + static_cast<ptrdiff_t>(index),
-                                             of_instance));
+  return static_cast<uint32_t>(
+      std::count_if(events.begin(), events.begin() + static_cast<ptrdiff_t>(index), of_instance));
 }
 
 // Whether the samples of a block are those of work-group processors, not of shader engines.

@@ -1,12 +1,12 @@
 // Performance counters of AMD GPUs: the events of a generation, and the PM4 that counts them.
 //
 // Events of the sequencers (SQ), texture addressers (TA) and launchers of waves (SPI) are supported, and only
-// those that count work. Other blocks are listed, without events, because profilers ask for their names. Facts that depend on the generation are in tables
-// (CounterGeneration: backends/gfx*/counters.cpp).
+// those that count work. Other blocks are listed, without events, because profilers ask for their names.
+// Facts that depend on the generation are in tables (CounterGeneration: backends/gfx*/counters.cpp).
 //
 // Sources: Linux (asic_reg/gc/gc_*_offset.h, vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h) and
-// counter_defs.yaml of rocprofiler-sdk; the blocks, registers and order of packets of AMD's aqlprofile (gfxip/gfx*/gfx*_block_table.h,
-// pmc_builder.h). Pure; any thread.
+// counter_defs.yaml of rocprofiler-sdk; the blocks, registers and order of packets of AMD's aqlprofile
+// (gfxip/gfx*/gfx*_block_table.h, pmc_builder.h). Pure; any thread.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -49,9 +49,9 @@ struct CounterGeneration {
   /// An addresser is selected by its processor and its number there. Otherwise by its number in the array.
   bool numbers_addressers_in_processors;
   uint32_t fifth_launcher_select;  ///< SPI_PERFCOUNTER4_SELECT; that of the next counter follows
-  bool has_mask;      ///< SQ_PERFCOUNTER_MASK: compute units that count
-  bool gates_clocks;  ///< RLC_PERFMON_CLK_CNTL stops the clock of counters
-  uint32_t stop;      ///< CP_PERFMON_CNTL to stop counters
+  bool has_mask;                   ///< SQ_PERFCOUNTER_MASK: compute units that count
+  bool gates_clocks;               ///< RLC_PERFMON_CLK_CNTL stops the clock of counters
+  uint32_t stop;                   ///< CP_PERFMON_CNTL to stop counters
 };
 
 struct CounterDevice {

@@ -25,9 +25,9 @@ constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
 constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
 constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
 
-// basic_counters.xml of AMD's rocprofiler and gfx_8_0_enum.h. SQ_PERF_SEL: WAVES, ITEMS, INSTS, VALU, VMEM_WR,
-// VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, EXP, EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU, INST_CYCLES_SALU,
-// THREAD_CYCLES_VALU, LDS_BANK_CONFLICT.
+// basic_counters.xml of AMD's rocprofiler and gfx_8_0_enum.h. SQ_PERF_SEL: WAVES, ITEMS, INSTS, VALU,
+// VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, EXP, EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU,
+// INST_CYCLES_SALU, THREAD_CYCLES_VALU, LDS_BANK_CONFLICT.
 constexpr uint16_t kSequencer[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32,
                                    34, 35, 36, 37, 38, 39, 69, 86, 89, 97};
 // TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, reads, writes and atomics.

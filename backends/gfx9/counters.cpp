@@ -40,10 +40,10 @@ constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
 constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
 constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
 
-// vega10_enum.h, and for the later chips counter_defs.yaml of AMD's rocprofiler-sdk. SQ_PERF_SEL: WAVES, ITEMS,
-// INSTS, VALU, (later chips: MFMA,) VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, (not MI200 and MI300:
-// EXP,) EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU, INST_CYCLES_SALU, THREAD_CYCLES_VALU, LDS_BANK_CONFLICT,
-// LDS_IDX_ACTIVE. MI200 and MI300 have MFMA before VMEM_WR.
+// vega10_enum.h, and for the later chips counter_defs.yaml of AMD's rocprofiler-sdk. SQ_PERF_SEL: WAVES,
+// ITEMS, INSTS, VALU, (later chips: MFMA,) VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, (not MI200 and
+// MI300: EXP,) EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU, INST_CYCLES_SALU, THREAD_CYCLES_VALU,
+// LDS_BANK_CONFLICT, LDS_IDX_ACTIVE.
 constexpr uint16_t kVega[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32, 34,
                               35, 36, 37, 38, 39, 71, 84, 85, 93, 98};
 constexpr uint16_t kMi100Numbers[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32, 33,
@@ -58,16 +58,11 @@ constexpr uint16_t kMi300Addresser[] = {29, 32, 33, 34, 35, 51, 52, 53, 54};
 // SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
 constexpr uint16_t kLauncher[] = {65, 68}, kMiLauncher[] = {49, 52};
 constexpr gfx::CounterEvents kEvents[] = {
-    {kSq, kMi100Numbers, kMi100, kMi100},
-    {kSq, kMi200Numbers, kMi200, kMi200},
-    {kSq, kMi300Numbers, kMi300, kMi300},
-    {kSq, kVega},
-    {kTa, kMi300Addresser, kMi300, kMi300},
-    {kTa, kAddresser},
-    {kSpi, kMiLauncher, kMi100, kMi100},
-    {kSpi, kMiLauncher, kMi200, kMi200},
-    {kSpi, kMiLauncher, kMi300, kMi300},
-    {kSpi, kLauncher},
+    {kSq, kMi100Numbers, kMi100, kMi100},   {kSq, kMi200Numbers, kMi200, kMi200},
+    {kSq, kMi300Numbers, kMi300, kMi300},   {kSq, kVega},
+    {kTa, kMi300Addresser, kMi300, kMi300}, {kTa, kAddresser},
+    {kSpi, kMiLauncher, kMi100, kMi100},    {kSpi, kMiLauncher, kMi200, kMi200},
+    {kSpi, kMiLauncher, kMi300, kMi300},    {kSpi, kLauncher},
 };
 
 }  // namespace

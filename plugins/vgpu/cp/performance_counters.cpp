@@ -96,8 +96,8 @@ constexpr std::string_view name_of(CounterBlock block) {
   return {};
 }
 
-// SELECT registers of blocks whose events measure times and caches. Event 0 of GRBM counts clocks; in other
-// blocks it is none.
+// SELECT registers of blocks whose events measure times and caches. Event 0 of GRBM counts clocks; other
+// blocks have no event 0.
 struct OtherBlock {
   Registers selects;
   std::string_view name;

@@ -1,27 +1,28 @@
-// The performance counters of a GPU, as PM4 programs them: those of the sequencers (SQ), the texture addressers
-// (TA) and the launchers of waves (SPI). Counters of other blocks measure times and caches; their registers are
-// storage and read 0.
+// The performance counters of a GPU, as PM4 programs them: those of the sequencers (SQ), the texture
+// addressers (TA) and the launchers of waves (SPI). Counters of other blocks measure times and caches; their
+// registers are storage and read 0.
 //
 // CP_PERFMON_CNTL resets, starts and stops all counters. A SELECT register selects an event for a counter. LO
-// and HI registers read the counter of the shader engine that GRBM_GFX_INDEX selects. A dispatch counts if the
-// counters run when it starts and COMPUTE_PERFCOUNT_ENABLE of its queue is set.
+// and HI registers read the counter of the shader engine that GRBM_GFX_INDEX selects. A dispatch counts if
+// the counters run when it starts and COMPUTE_PERFCOUNT_ENABLE of its queue is set.
 //
 // Shader engines: the sum of a counter over all engines is exact. The events of a dispatch are divided evenly
 // among the engines, because waves are not placed in time.
 //
-// From gfx11 on, each work-group processor has eight counters of SQ: SELECT register 2 n belongs to counter n.
-// GRBM_GFX_INDEX also selects the array and, in bits 7:2, the processor. Those of an engine share its events
-// evenly.
+// From gfx11 on, each work-group processor has eight counters of SQ: SELECT register 2 n belongs to counter
+// n. GRBM_GFX_INDEX also selects the array and, in bits 7:2, the processor. Those of an engine share its
+// events evenly.
 //
-// Each compute unit has an addresser with two counters and its own SELECT registers; the addressers of an engine
-// share its events evenly. INSTANCE_INDEX of GRBM_GFX_INDEX selects it: by its number in the array, on gfx12 by
-// the processor in bits 7:2 and the unit of the processor in bits 1:0. Reads with broadcast add the counters up.
+// Each compute unit has an addresser with two counters and its own SELECT registers; the addressers of an
+// engine share its events evenly. INSTANCE_INDEX of GRBM_GFX_INDEX selects it: by its number in the array, on
+// gfx12 by the processor in bits 7:2 and the unit of the processor in bits 1:0. Reads with broadcast add the
+// counters up.
 //
 // SPI: all pipes of compute count, whatever SPI_DEBUG_CNTL selects.
 //
 // Sources: gc_9_2_1_offset.h, gc_10_3_0_offset.h, gc_11_0_0_offset.h, gc_12_0_0_offset.h, gfx_8_0_enum.h,
-// vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h, counter_defs.yaml of rocprofiler-sdk, and the order
-// of packets of AMD's aqlprofile (pmc_builder.h).
+// vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h, counter_defs.yaml of rocprofiler-sdk, and the
+// order of packets of AMD's aqlprofile (pmc_builder.h).
 //
 // *Threads:* any.
 #pragma once

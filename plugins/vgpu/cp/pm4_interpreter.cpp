@@ -606,7 +606,8 @@ bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
   }
   if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {
     uconfig_[address] = value;
-    if (const auto unknown = PerformanceCounters::selected_elsewhere(address, value)) report_unknown(*unknown);
+    if (const auto unknown = PerformanceCounters::selected_elsewhere(address, value))
+      report_unknown(*unknown);
     return true;
   }
   // The host's writes need no flush, because the virtual GPU reads the same memory.

@@ -97,7 +97,7 @@ class Pm4Interpreter {
   std::string_view fidelity_field_;  // the field that describes the packet's fidelity; empty: the packet
   bool released_slot_ = false;
   std::vector<UnknownEvent> unknown_events_;  // reported
-  uint32_t die_ = 0;  // first die in the mask of the last PRED_EXEC
+  uint32_t die_ = 0;                          // first die in the mask of the last PRED_EXEC
 };
 
 }  // namespace rigel::vgpu

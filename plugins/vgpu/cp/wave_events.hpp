@@ -23,7 +23,7 @@ enum class WaveEvent : uint8_t {
   kVectorMemory,  ///< kVectorRead and kVectorWrite
   kVectorRead,    ///< Vector memory: loads, atomics that return a value, images
   kVectorWrite,   ///< Vector memory: stores, other atomics
-  kScalar,       ///< SALU
+  kScalar,        ///< SALU
   kScalarMemory,
   kFlat,  ///< FLAT, GLOBAL and SCRATCH encodings
   kLds,

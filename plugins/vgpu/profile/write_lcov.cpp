@@ -1,5 +1,5 @@
-// Writes lcov's tracefile: the number of waves that have executed each source line and function. The count is 0
-// if the line has instructions but no wave has executed one. Format: geninfo(1).
+// Writes lcov's tracefile: the number of waves that have executed each source line and function. The count is
+// 0 if the line has instructions but no wave has executed one. Format: geninfo(1).
 #include <algorithm>
 #include <map>
 #include <string>

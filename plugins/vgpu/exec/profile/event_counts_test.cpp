@@ -92,10 +92,10 @@ constexpr ExpectedAccesses kExpectedAccesses[] = {
     {"atomic_with_return", 0, 0, 0, 0, 3, 0, 0},
     {"buffer_load", 3, 0, 0, 0, 0, 0, 0},
     {"buffer_store", 0, 3, 0, 0, 0, 0, 0},
-    {"lds_write", 0, 0, 0, 0, 0, 6, 0},           // two cycles for each of three waves
-    {"lds_read_of_two", 0, 0, 0, 0, 0, 12, 0},    // twice
-    {"lds_atomic", 0, 0, 0, 0, 0, 192, 186},      // all lanes, one after another
-    {"exchange_by_lds", 0, 0, 0, 0, 0, 32, 0},    // two instructions of eight waves
+    {"lds_write", 0, 0, 0, 0, 0, 6, 0},         // two cycles for each of three waves
+    {"lds_read_of_two", 0, 0, 0, 0, 0, 12, 0},  // twice
+    {"lds_atomic", 0, 0, 0, 0, 0, 192, 186},    // all lanes, one after another
+    {"exchange_by_lds", 0, 0, 0, 0, 0, 32, 0},  // two instructions of eight waves
     {"no_lane_executes", 0, 0, 3, 0, 0, 0, 0},
     {"wide_load_of_some", 0, 0, 3, 0, 0, 0, 0},
 };

@@ -5,8 +5,8 @@
 //
 // LDS conflicts, by a model: LDS has 32 banks of four bytes. In a cycle it serves 128 bytes of consecutive
 // active lanes: 32 lanes of four bytes, 16 of eight or 8 of sixteen. Lanes that read or write the same dword
-// share an access; atomic operations do not. Each further dword in a bank takes a cycle more, a conflict. Lane
-// permutations take no cycle.
+// share an access; atomic operations do not. Each further dword in a bank takes a cycle more, a conflict.
+// Lane permutations take no cycle.
 //
 // Threads: the worker of the work-group.
 #pragma once
