@@ -104,6 +104,12 @@ class Counters : public DispatchTest {
     return testing::AssertionSuccess();
   }
 
+  /// AMD's library of ROCm 7 stores no samples when it stops.
+  testing::AssertionResult read_and_stop() {
+    const testing::AssertionResult result = run_commands(read_);
+    return result ? run_commands(stop_) : result;
+  }
+
   /// Runs `count` work-groups of one wave.
   testing::AssertionResult run_waves(uint32_t count) {
     return run(dispatch_packet(kernels_.kernel("empty"), kernarg(EmptyArgs{}), count * wave_,
@@ -160,12 +166,12 @@ TEST_P(Counters, CountWavesBetweenStartAndStop) {
   ASSERT_TRUE(run_commands(read_));
   EXPECT_EQ(waves(), 100u);
   ASSERT_TRUE(run_waves(7));
-  ASSERT_TRUE(run_commands(stop_));
+  ASSERT_TRUE(read_and_stop());
   ASSERT_TRUE(run_waves(5));
   EXPECT_EQ(waves(), 107u);
   ASSERT_TRUE(run_commands(start_)) << "which resets them";
   ASSERT_TRUE(run_waves(2));
-  ASSERT_TRUE(run_commands(stop_));
+  ASSERT_TRUE(read_and_stop());
   EXPECT_EQ(waves(), 2u);
 }
 
@@ -179,7 +185,7 @@ TEST_P(Counters, CountLaunchedWorkGroupsAndLds) {
          {kSq, 0, numbers->lds_conflicts}});
   ASSERT_TRUE(run_commands(start_));
   ASSERT_TRUE(run_reverse(5));
-  ASSERT_TRUE(run_commands(stop_));
+  ASSERT_TRUE(read_and_stop());
   const uint64_t waves = uint64_t{5} * kReverseGroup / wave_;
   EXPECT_EQ(sum_of(kSpi, numbers->groups), 5u);
   EXPECT_EQ(sum_of(kSpi, numbers->waves), waves);
@@ -194,7 +200,7 @@ TEST_P(Counters, CountWavefrontsAtAddressers) {
   watch(of_addressers({numbers->flat_read, numbers->flat_write}));
   ASSERT_TRUE(run_commands(start_));
   ASSERT_TRUE(run_reverse(3));
-  ASSERT_TRUE(run_commands(stop_));
+  ASSERT_TRUE(read_and_stop());
   EXPECT_EQ(sum_of(kTa, numbers->flat_read), waves);
   EXPECT_EQ(sum_of(kTa, numbers->flat_write), waves);
 
@@ -202,7 +208,7 @@ TEST_P(Counters, CountWavefrontsAtAddressers) {
   ASSERT_TRUE(run_commands(start_));
   ASSERT_TRUE(run(dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{shared<uint32_t>(1)}),
                                   4 * wave_, static_cast<uint16_t>(wave_))));
-  ASSERT_TRUE(run_commands(stop_));
+  ASSERT_TRUE(read_and_stop());
   EXPECT_EQ(sum_of(kTa, numbers->flat_atomic), 4u * (wave_ == 64 ? numbers->wave_packets : 1))
       << "one for each wave";
   EXPECT_EQ(sum_of(kTa, numbers->buffer), 0u);
