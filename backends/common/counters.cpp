@@ -12,9 +12,7 @@ using Event = hsa_ven_amd_aqlprofile_event_t;
 // Registers by dword address; equal in all generations.
 constexpr uint32_t kPerfcountEnable = 0x2e0b;  // COMPUTE_PERFCOUNT_ENABLE, of the queue
 constexpr uint32_t kIndex = 0xc200;            // GRBM_GFX_INDEX
-constexpr uint32_t kCounterLow = 0xd1c0;       // SQ_PERFCOUNTER0_LO; HI, LO and HI of the next follow
 constexpr uint32_t kPerfmonControl = 0xd808;   // CP_PERFMON_CNTL
-constexpr uint32_t kSelect = 0xd9c0;           // SQ_PERFCOUNTER0_SELECT
 constexpr uint32_t kControl = 0xd9e0;          // SQ_PERFCOUNTER_CTRL
 constexpr uint32_t kMask = 0xd9e1;             // SQ_PERFCOUNTER_MASK
 constexpr uint32_t kControl2 = 0xd9e2;         // SQ_PERFCOUNTER_CTRL2
@@ -25,7 +23,47 @@ constexpr uint32_t kForceAllProcesses = 0x1ffff;                // SQ_PERFCOUNTE
 constexpr uint32_t kAllArrays = 1u << 29, kAllInstances = 1u << 30, kAllEngines = 1u << 31;
 constexpr uint32_t kEverywhere = kAllArrays | kAllInstances | kAllEngines;
 
-constexpr uint32_t kCounters = 8;  // of the sequencer
+constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
+constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
+constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
+
+// Counters of an instance that can count at a time.
+constexpr uint32_t counters_of(uint32_t block) {
+  return block == kSq ? 8 : block == kTa ? 2 : block == kSpi ? 6 : 0;
+}
+
+// Registers of a counter.
+struct Registers {
+  uint32_t select, low, high;
+};
+
+Registers registers_of(const CounterGeneration& generation, uint32_t block, uint32_t counter) {
+  switch (block) {
+    case kTa:
+      return {0xdac0 + 2 * counter, 0xd2c0 + 2 * counter, 0xd2c1 + 2 * counter};
+    case kSpi:
+      return {counter < 4 ? 0xd980 + counter : generation.fifth_launcher_select + counter - 4,
+              0xd181 + 2 * counter, 0xd180 + 2 * counter};
+    default:
+      return {0xd9c0 + counter * (generation.counts_processors ? 2 : 1), 0xd1c0 + 2 * counter,
+              0xd1c1 + 2 * counter};
+  }
+}
+
+// Returns the counter of event `index`: the events of an instance use its counters in order.
+uint32_t counter_of(std::span<const Event> events, size_t index) {
+  const auto of_instance = [&](const Event& other) {
+    return other.block_name == events[index].block_name && other.block_index == events[index].block_index;
+  };
+  return static_cast<uint32_t>(
+      std::count_if(events.begin(), events.begin() + static_cast<ptrdiff_t>(index), of_instance));
+}
+
+// Whether the samples of a block are those of work-group processors, not of shader engines.
+bool has_processors(const CounterGeneration& generation, uint32_t block) {
+  return (block == kSq && generation.counts_processors) ||
+         (block == kTa && generation.numbers_addressers_in_processors);
+}
 
 // Returns the first row for the device that `is_wanted`, or null.
 template <class Row>
@@ -61,7 +99,35 @@ class Commands {
   uint64_t dwords_ = 0;
 };
 
-void start(const CounterGeneration& counters, std::span<const Event> events, Commands& commands) {
+// Returns the bits of GRBM_GFX_INDEX that select the instance of an event.
+uint32_t instance_of(const CounterGeneration& generation, const Event& event, uint32_t processor) {
+  const uint32_t of_processor = has_processors(generation, event.block_name) ? processor << 2 : 0;
+  if (event.block_name == kTa) return of_processor | event.block_index;
+  return event.block_name == kSq && generation.counts_processors ? of_processor : kAllInstances;
+}
+
+void select(const CounterDevice& device, std::span<const Event> events, Commands& commands) {
+  const CounterGeneration& generation = *device.generation.counters;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    const Registers registers = registers_of(generation, event.block_name, counter_of(events, i));
+    if (event.block_name != kTa) {
+      const uint32_t more = event.block_name == kSq ? generation.select : 0;
+      commands.set(registers.select, event.counter_id | more);
+      continue;
+    }
+    hsabe_counter_block_t block{};
+    describe_block(device, event.block_name, block);
+    for (uint32_t processor = 0; processor < block.processors; ++processor) {
+      commands.set(kIndex, kAllEngines | kAllArrays | instance_of(generation, event, processor));
+      commands.set(registers.select, event.counter_id);
+    }
+    commands.set(kIndex, kEverywhere);
+  }
+}
+
+void start(const CounterDevice& device, std::span<const Event> events, Commands& commands) {
+  const CounterGeneration& counters = *device.generation.counters;
   commands.add(pm4::wait_for_dispatches());
   commands.set(kIndex, kEverywhere);
   if (counters.gates_clocks) commands.set(kClockControl, 1);
@@ -69,12 +135,7 @@ void start(const CounterGeneration& counters, std::span<const Event> events, Com
   if (counters.counts_processors) commands.set(kControl2, kForceAllProcesses);
   if (counters.has_mask) commands.set(kMask, UINT32_MAX);
   commands.set(kControl, counters.control);
-  uint32_t counter = 0;
-  for (const Event& event : events) {
-    commands.set(kSelect + counter * (counters.counts_processors ? 2 : 1),
-                 event.counter_id | counters.select);
-    ++counter;
-  }
+  select(device, events, commands);
   commands.add(pm4::set_sh_reg(kPerfcountEnable, 1));
   commands.set(kPerfmonControl, kReset);
   commands.set(kPerfmonControl, kStart);
@@ -82,17 +143,23 @@ void start(const CounterGeneration& counters, std::span<const Event> events, Com
 }
 
 // Stores the samples of the die that executes the commands. Returns the end of their memory.
-uint64_t store_samples(bool counts_processors, const hsabe_counter_block_t& block, size_t events, uint64_t va,
+uint64_t store_samples(const CounterDevice& device, std::span<const Event> events, uint64_t va,
                        Commands& commands) {
-  for (uint32_t counter = 0; counter < events; ++counter) {
-    const uint32_t low = kCounterLow + 2 * counter;
+  const CounterGeneration& generation = *device.generation.counters;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    hsabe_counter_block_t block{};
+    describe_block(device, event.block_name, block);
+    const Registers registers = registers_of(generation, event.block_name, counter_of(events, i));
+    const bool processors = has_processors(generation, event.block_name);
+    const bool is_wide = event.block_name != kSq || !generation.counts_processors;
     for (uint32_t engine = 0; engine < block.engines; ++engine) {
-      for (uint32_t i = 0; i < block.arrays * block.processors; ++i) {
-        const uint32_t array = i / block.processors, processor = i % block.processors;
-        commands.set(kIndex, engine << 16 | (counts_processors ? array << 8 | processor << 2
-                                                               : kAllArrays | kAllInstances));
-        commands.add(pm4::store_register(low, va));
-        if (!counts_processors) commands.add(pm4::store_register(low + 1, va + 4));
+      for (uint32_t place = 0; place < block.arrays * block.processors; ++place) {
+        const uint32_t array = place / block.processors, processor = place % block.processors;
+        commands.set(kIndex, engine << 16 | (processors ? array << 8 : kAllArrays) |
+                                 instance_of(generation, event, processor));
+        commands.add(pm4::store_register(registers.low, va));
+        if (is_wide) commands.add(pm4::store_register(registers.high, va + 4));
         va += sizeof(uint64_t);
       }
     }
@@ -100,19 +167,17 @@ uint64_t store_samples(bool counts_processors, const hsabe_counter_block_t& bloc
   return va;
 }
 
-void read(const CounterDevice& device, size_t events, uint64_t output, Commands& commands) {
-  hsabe_counter_block_t block{};
-  describe_block(device, HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ, block);
-  const bool counts_processors = device.generation.counters->counts_processors;
+void read(const CounterDevice& device, std::span<const Event> events, uint64_t output, Commands& commands) {
+  const uint32_t dies = device.facts.xcc_count;
   commands.add(pm4::wait_for_dispatches());
   commands.set(kPerfmonControl, kStart | kSample);
-  for (uint32_t die = 0; die < block.dies; ++die) {
-    if (block.dies > 1) {
+  for (uint32_t die = 0; die < dies; ++die) {
+    if (dies > 1) {
       Commands of_die(nullptr);
-      store_samples(counts_processors, block, events, output, of_die);
+      store_samples(device, events, output, of_die);
       commands.add(pm4::pred_exec(die, static_cast<uint32_t>(of_die.dwords())));
     }
-    output = store_samples(counts_processors, block, events, output, commands);
+    output = store_samples(device, events, output, commands);
   }
   commands.set(kIndex, kEverywhere);
   commands.flush_caches(device.generation);
@@ -133,13 +198,12 @@ hsabe_status_t describe_block(const CounterDevice& device, uint32_t id, hsabe_co
   const NodeFacts& facts = device.facts;
   out.name = {block->name.data(), block->name.size()};
   out.instances = block->instances;
-  out.counters = 0;
+  out.counters = counters_of(id);
   out.dies = out.engines = out.arrays = out.processors = 1;
-  if (id != HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ) return HSA_STATUS_SUCCESS;
-  out.counters = kCounters;
+  if (out.counters == 0) return HSA_STATUS_SUCCESS;
   out.dies = facts.xcc_count;
   out.engines = facts.engines() / facts.xcc_count;
-  if (device.generation.counters->counts_processors) {
+  if (has_processors(*device.generation.counters, id)) {
     const uint32_t processors = facts.compute_units() / 2;
     out.arrays = facts.arrays_per_engine;
     out.processors = (processors + facts.array_count - 1) / facts.array_count;
@@ -148,10 +212,10 @@ hsabe_status_t describe_block(const CounterDevice& device, uint32_t id, hsabe_co
 }
 
 bool counts_event(const CounterDevice& device, const Event& event) {
-  if (event.block_name != HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ || event.block_index != 0) return false;
-  const auto* const events =
-      find_row(device.generation.counters->events, device, [](const CounterEvents&) { return true; });
-  return events != nullptr &&
+  const auto of_block = [&](const auto& row) { return row.id == event.block_name; };
+  const auto* const block = find_row(device.generation.counters->blocks, device, of_block);
+  const auto* const events = find_row(device.generation.counters->events, device, of_block);
+  return block != nullptr && events != nullptr && event.block_index < block->instances &&
          std::binary_search(events->numbers.begin(), events->numbers.end(), event.counter_id);
 }
 
@@ -160,14 +224,14 @@ uint64_t write_counter_commands(const CounterDevice& device, uint32_t action, st
   Commands commands(to);
   switch (action) {
     case HSABE_COUNTERS_START:
-      start(*device.generation.counters, events, commands);
+      start(device, events, commands);
       break;
     case HSABE_COUNTERS_STOP:
-      read(device, events.size(), output, commands);
+      read(device, events, output, commands);
       stop(*device.generation.counters, commands);
       break;
     case HSABE_COUNTERS_READ:
-      read(device, events.size(), output, commands);
+      read(device, events, output, commands);
       break;
     case HSABE_COUNTERS_ENABLE:
     case HSABE_COUNTERS_DISABLE:

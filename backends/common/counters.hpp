@@ -1,12 +1,12 @@
 // Performance counters of AMD GPUs: the events of a generation, and the PM4 that counts them.
 //
-// Only events of the sequencer (SQ) are supported, and only those that count work. Other blocks are listed,
-// without events, because profilers ask for their names. Facts that depend on the generation are in tables
-// (CounterGeneration: backends/gfx*/counters.cpp).
+// Events of the sequencers (SQ), texture addressers (TA) and launchers of waves (SPI) are supported, and only
+// those that count work. Other blocks are listed, without events, because profilers ask for their names.
+// Facts that depend on the generation are in tables (CounterGeneration: backends/gfx*/counters.cpp).
 //
 // Sources: Linux (asic_reg/gc/gc_*_offset.h, vega10_enum.h, navi10_enum.h, soc21_enum.h, soc24_enum.h) and
-// the blocks, registers and order of packets of AMD's aqlprofile (gfxip/gfx*/gfx*_block_table.h,
-// pmc_builder.h). Pure; any thread.
+// counter_defs.yaml of rocprofiler-sdk; the blocks, registers and order of packets of AMD's aqlprofile
+// (gfxip/gfx*/gfx*_block_table.h, pmc_builder.h). Pure; any thread.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -29,8 +29,9 @@ struct CounterBlock {
   GfxVersion last{UINT32_MAX, 0, 0};
 };
 
-/// Supported values of SQ_PERF_SEL, sorted, of chips from `first` to `last`.
+/// Supported events of a block, sorted, of chips from `first` to `last`.
 struct CounterEvents {
+  hsa_ven_amd_aqlprofile_block_name_t id;
   std::span<const uint16_t> numbers;
   GfxVersion first{};
   GfxVersion last{UINT32_MAX, 0, 0};
@@ -42,12 +43,15 @@ struct CounterGeneration {
   std::span<const CounterEvents> events;
   uint32_t select;   ///< bits of SQ_PERFCOUNTERn_SELECT beside the event
   uint32_t control;  ///< SQ_PERFCOUNTER_CTRL: kinds of waves that count
-  /// Each work-group processor has counters of 32 bits: SELECT register 2 n belongs to counter n. Otherwise
-  /// each shader engine has counters of 64 bits.
+  /// Each work-group processor has counters of SQ, of 32 bits: SELECT register 2 n belongs to counter n.
+  /// Otherwise each shader engine has counters of 64 bits.
   bool counts_processors;
-  bool has_mask;      ///< SQ_PERFCOUNTER_MASK: compute units that count
-  bool gates_clocks;  ///< RLC_PERFMON_CLK_CNTL stops the clock of counters
-  uint32_t stop;      ///< CP_PERFMON_CNTL to stop counters
+  /// An addresser is selected by its processor and its number there. Otherwise by its number in the array.
+  bool numbers_addressers_in_processors;
+  uint32_t fifth_launcher_select;  ///< SPI_PERFCOUNTER4_SELECT; that of the next counter follows
+  bool has_mask;                   ///< SQ_PERFCOUNTER_MASK: compute units that count
+  bool gates_clocks;               ///< RLC_PERFMON_CLK_CNTL stops the clock of counters
+  uint32_t stop;                   ///< CP_PERFMON_CNTL to stop counters
 };
 
 struct CounterDevice {

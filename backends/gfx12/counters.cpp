@@ -23,10 +23,19 @@ constexpr gfx::CounterBlock kBlocks[] = {
     // clang-format on
 };
 
+constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
+constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
+constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
+
 // soc24_enum.h. SQ_PERF_SEL: WAVES, WAVES_32, WAVES_64, ITEMS, INSTS_ALL, BRANCH, EXP, FLAT, LDS, SALU, SMEM,
-// SENDMSG, VALU, VEC_MEM loads and stores.
-constexpr uint16_t kNumbers[] = {4, 5, 6, 8, 39, 40, 43, 44, 45, 46, 47, 49, 50, 54, 55};
-constexpr gfx::CounterEvents kEvents[] = {{kNumbers}};
+// SENDMSG, VALU, VEC_MEM loads and stores, WAVE32_INSTS, WAVE64_INSTS. SQC_PERF_SEL: LDS_BANK_CONFLICT,
+// LDS_IDX_ACTIVE.
+constexpr uint16_t kSequencer[] = {4, 5, 6, 8, 39, 40, 43, 44, 45, 46, 47, 49, 50, 54, 55, 70, 71, 288, 293};
+// TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, loads, stores and atomics.
+constexpr uint16_t kAddresser[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
+// SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
+constexpr uint16_t kLauncher[] = {47, 50};
+constexpr gfx::CounterEvents kEvents[] = {{kSq, kSequencer}, {kTa, kAddresser}, {kSpi, kLauncher}};
 
 }  // namespace
 
@@ -36,6 +45,8 @@ constinit const gfx::CounterGeneration kCounters = {
     .select = 0,
     .control = 0x55,
     .counts_processors = true,
+    .numbers_addressers_in_processors = true,
+    .fifth_launcher_select = 0xd984,
     .has_mask = false,
     .gates_clocks = false,
     .stop = 2 | 1u << 10,

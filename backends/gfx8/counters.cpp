@@ -21,11 +21,20 @@ constexpr gfx::CounterBlock kBlocks[] = {
     // clang-format on
 };
 
-// basic_counters.xml of AMD's rocprofiler. SQ_PERF_SEL:
-// WAVES, ITEMS, INSTS, VALU, VMEM_WR, VMEM_RD, SALU, SMEM, FLAT, LDS, GDS, EXP, BRANCH, SENDMSG,
-// THREAD_CYCLES_VALU.
-constexpr uint16_t kNumbers[] = {4, 14, 25, 26, 27, 28, 30, 31, 32, 34, 35, 36, 38, 39, 89};
-constexpr gfx::CounterEvents kEvents[] = {{kNumbers}};
+constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
+constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
+constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
+
+// basic_counters.xml of AMD's rocprofiler and gfx_8_0_enum.h. SQ_PERF_SEL: WAVES, ITEMS, INSTS, VALU,
+// VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, EXP, EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU,
+// INST_CYCLES_SALU, THREAD_CYCLES_VALU, LDS_BANK_CONFLICT.
+constexpr uint16_t kSequencer[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32,
+                                   34, 35, 36, 37, 38, 39, 69, 86, 89, 97};
+// TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, reads, writes and atomics.
+constexpr uint16_t kAddresser[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
+// SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
+constexpr uint16_t kLauncher[] = {65, 68};
+constexpr gfx::CounterEvents kEvents[] = {{kSq, kSequencer}, {kTa, kAddresser}, {kSpi, kLauncher}};
 
 }  // namespace
 
@@ -35,6 +44,8 @@ constinit const gfx::CounterGeneration kCounters = {
     .select = 0x0f0ff000,  // all SIMDs, and banks and clients of the scalar caches
     .control = 0x7f,
     .counts_processors = false,
+    .numbers_addressers_in_processors = false,
+    .fifth_launcher_select = 0xd988,
     .has_mask = true,
     .gates_clocks = true,
     .stop = 2,

@@ -36,17 +36,33 @@ constexpr gfx::CounterBlock kBlocks[] = {
     // clang-format on
 };
 
-// vega10_enum.h, and for the later chips basic_counters.xml of AMD's rocprofiler. SQ_PERF_SEL: WAVES, ITEMS,
-// INSTS, VALU, VMEM_WR, VMEM_RD, SALU, SMEM, FLAT, LDS, GDS, EXP, BRANCH, SENDMSG, THREAD_CYCLES_VALU.
-constexpr uint16_t kVega[] = {4, 14, 25, 26, 27, 28, 30, 31, 32, 34, 35, 36, 38, 39, 85};
-constexpr uint16_t kMi100Numbers[] = {4, 14, 25, 26, 28, 29, 31, 32, 33, 35, 36, 37, 39, 40, 86};
-constexpr uint16_t kMi200Numbers[] = {4, 14, 25, 26, 53, 54, 56, 57, 58, 60, 61, 63, 64, 65, 113};
-constexpr uint16_t kMi300Numbers[] = {4, 14, 25, 26, 57, 58, 60, 61, 62, 65, 66, 68, 69, 70, 118};
+constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
+constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
+constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
+
+// vega10_enum.h, and for the later chips counter_defs.yaml of AMD's rocprofiler-sdk. SQ_PERF_SEL: WAVES,
+// ITEMS, INSTS, VALU, (later chips: MFMA,) VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, (not MI200 and
+// MI300: EXP,) EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU, INST_CYCLES_SALU, THREAD_CYCLES_VALU,
+// LDS_BANK_CONFLICT, LDS_IDX_ACTIVE.
+constexpr uint16_t kVega[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32, 34,
+                              35, 36, 37, 38, 39, 71, 84, 85, 93, 98};
+constexpr uint16_t kMi100Numbers[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32, 33,
+                                      35, 36, 37, 38, 39, 40, 72, 85, 86, 94, 99};
+constexpr uint16_t kMi200Numbers[] = {4,  14, 25, 26, 52, 53, 54,  55,  56,  57, 58,
+                                      60, 61, 63, 64, 65, 99, 112, 113, 121, 126};
+constexpr uint16_t kMi300Numbers[] = {4,  14, 25, 26, 56, 57,  58,  59,  60,  61, 62,
+                                      65, 66, 68, 69, 70, 104, 117, 118, 126, 131};
+// TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, reads, writes and atomics.
+constexpr uint16_t kAddresser[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
+constexpr uint16_t kMi300Addresser[] = {29, 32, 33, 34, 35, 51, 52, 53, 54};
+// SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
+constexpr uint16_t kLauncher[] = {65, 68}, kMiLauncher[] = {49, 52};
 constexpr gfx::CounterEvents kEvents[] = {
-    {kMi100Numbers, kMi100, kMi100},
-    {kMi200Numbers, kMi200, kMi200},
-    {kMi300Numbers, kMi300, kMi300},
-    {kVega},
+    {kSq, kMi100Numbers, kMi100, kMi100},   {kSq, kMi200Numbers, kMi200, kMi200},
+    {kSq, kMi300Numbers, kMi300, kMi300},   {kSq, kVega},
+    {kTa, kMi300Addresser, kMi300, kMi300}, {kTa, kAddresser},
+    {kSpi, kMiLauncher, kMi100, kMi100},    {kSpi, kMiLauncher, kMi200, kMi200},
+    {kSpi, kMiLauncher, kMi300, kMi300},    {kSpi, kLauncher},
 };
 
 }  // namespace
@@ -57,6 +73,8 @@ constinit const gfx::CounterGeneration kCounters = {
     .select = 0x0f0ff000,  // all SIMDs, and banks and clients of the scalar caches
     .control = 0xffff0057,
     .counts_processors = false,
+    .numbers_addressers_in_processors = false,
+    .fifth_launcher_select = 0xd988,
     .has_mask = true,
     .gates_clocks = true,
     .stop = 2,

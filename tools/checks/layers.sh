@@ -35,6 +35,7 @@ plugins/vgpu/analysis   plugins/vgpu/isa
 plugins/vgpu/devices    api/support loader/text plugins/vgpu/isa
 plugins/vgpu/fidelity   api/support loader/text
 plugins/vgpu/cp         api/support plugins/vgpu/fidelity
+plugins/vgpu/cp/backend_counters   api/support backends plugins/vgpu/cp
 plugins/vgpu/images     api/support plugins/vgpu/devices plugins/vgpu/isa
 plugins/vgpu/check      api/support loader/text plugins/vgpu/cp plugins/vgpu/devices
 plugins/vgpu/profile    api/support loader/text plugins/vgpu/fidelity

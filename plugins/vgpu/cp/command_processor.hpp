@@ -33,6 +33,7 @@ struct DeviceConfig {
   uint32_t xcc_count = 1;
   uint32_t arrays_per_engine = 1;
   uint32_t processors_per_array = 1;  ///< Work-group processors
+  uint32_t units_per_array = 1;       ///< Compute units
   uint32_t shader_engines = 1;     ///< Number per die; each has performance counters and, on gfx11, scratch.
   uint32_t max_lds_bytes = 65536;  ///< Maximum of a work-group.
   uint32_t max_work_group_size = 1024;  ///< In work-items.

@@ -8,6 +8,7 @@ void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token, Timing timi
   ++running_;
   dispatch.cu_mask = cu_mask_;
   dispatch.counts_events = counts_events_ && context_.counters.is_running();
+  dispatch.counts_lds = dispatch.counts_events && context_.counters.selects_lds();
   starts_.push_back({std::move(dispatch), token, timing});
 }
 

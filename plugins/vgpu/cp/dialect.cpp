@@ -28,7 +28,7 @@ constexpr Dialect kVolcanicIslands{
     .release_mem_dwords = 6,
     .dma_data_byte_mask = 0x1fffff,
     .hdp_flush_request = 0x1537,
-    .sequencer_events = SequencerEvents::kVolcanicIslands,
+    .event_numbers = EventNumbers::kVolcanicIslands,
     .sdma_counts_less_one = false,
     .sdma_has_dummy_trap = false,
     .sdma_has_cache_policies = false,
@@ -61,7 +61,7 @@ constexpr Dialect kVega{
     .release_mem_dwords = 7,
     .dma_data_byte_mask = 0x3ffffff,
     .hdp_flush_request = 0xe26,
-    .sequencer_events = SequencerEvents::kVega,
+    .event_numbers = EventNumbers::kVega,
     .sdma_counts_less_one = true,
     .sdma_has_dummy_trap = true,
     .sdma_has_cache_policies = false,
@@ -75,13 +75,13 @@ constexpr Dialect kVega{
 
 constexpr Dialect kArcturus = [] {
   Dialect dialect = kVega;
-  dialect.sequencer_events = SequencerEvents::kMi100;
+  dialect.event_numbers = EventNumbers::kMi100;
   return dialect;
 }();
 
 constexpr Dialect kAldebaran = [] {
   Dialect dialect = kVega;
-  dialect.sequencer_events = SequencerEvents::kMi200;
+  dialect.event_numbers = EventNumbers::kMi200;
   dialect.has_rsrc3 = true;
   dialect.preloads_kernargs = true;
   dialect.vgpr_granule = 8;
@@ -93,7 +93,7 @@ constexpr Dialect kAldebaran = [] {
 
 constexpr Dialect kAquaVanjaram = [] {
   Dialect dialect = kAldebaran;
-  dialect.sequencer_events = SequencerEvents::kMi300;
+  dialect.event_numbers = EventNumbers::kMi300;
   return dialect;
 }();
 
@@ -110,7 +110,7 @@ constexpr Dialect kRdna = [] {
   dialect.sdma_has_cache_policies = true;
   dialect.sdma_depth_mask = 0x1fff;
   dialect.sdma_copies_backwards = true;
-  dialect.sequencer_events = SequencerEvents::kNavi;
+  dialect.event_numbers = EventNumbers::kNavi;
   return dialect;
 }();
 
@@ -125,7 +125,7 @@ constexpr Dialect kRdna2 = [] {
 constexpr Dialect kRdna3 = [] {
   Dialect dialect = kRdna2;
   dialect.tmpring = {256, 0x7fff, true};
-  dialect.sequencer_events = SequencerEvents::kNavi3;
+  dialect.event_numbers = EventNumbers::kNavi3;
   return dialect;
 }();
 
@@ -140,7 +140,7 @@ constexpr Dialect kLargeRdna3 = [] {
 constexpr Dialect kRdna4 = [] {
   Dialect dialect = kLargeRdna3;
   dialect.tmpring.size_mask = 0x3ffff;
-  dialect.sequencer_events = SequencerEvents::kNavi4;
+  dialect.event_numbers = EventNumbers::kNavi4;
   dialect.sdma_depth_mask = 0x3fff;
   dialect.sdma_has_wide_windows = true;
   dialect.sdma_has_compression = true;

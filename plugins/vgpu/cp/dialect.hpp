@@ -11,8 +11,9 @@
 
 namespace rigel::vgpu {
 
-/// Numbers of the sequencer's performance events (SQ_PERF_SEL).
-enum class SequencerEvents : uint8_t {
+/// Numbers of performance events (SQ_PERF_SEL, TA_PERFCOUNT_SEL, SPI_PERFCNT_SEL): a column of the table in
+/// performance_counters.cpp.
+enum class EventNumbers : uint8_t {
   kVolcanicIslands,
   kVega,
   kMi100,
@@ -20,7 +21,8 @@ enum class SequencerEvents : uint8_t {
   kMi300,
   kNavi,
   kNavi3,
-  kNavi4
+  kNavi4,
+  kCount
 };
 
 /// COMPUTE_TMPRING_SIZE: waves in bits 11:0, the size of a wave above.
@@ -71,7 +73,7 @@ struct Dialect {
   /// Dword address of GPU_HDP_FLUSH_REQ, which flushes the host's writes. The next register is
   /// GPU_HDP_FLUSH_DONE. Sources: oss_3_0_d.h and nbio_*_offset.h; the latter count from NBIO's base 0xd20.
   uint32_t hdp_flush_request;
-  SequencerEvents sequencer_events;
+  EventNumbers event_numbers;
   // SDMA.
   bool sdma_counts_less_one;  ///< Count fields hold the count minus one.
   bool sdma_has_dummy_trap;

@@ -67,6 +67,7 @@ struct Dispatch {
   bool acquire_system = false;  ///< The packet has an acquire scope: discard cached code and data.
   bool trap_handler = false;    ///< queue_properties: waves start with traps enabled.
   bool counts_events = false;   ///< Performance counters are running: the result has the events.
+  bool counts_lds = false;      ///< With `counts_events`: also the events of needs_lds_counts().
 };
 
 /// Outcome of a dispatch.

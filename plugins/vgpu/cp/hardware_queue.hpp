@@ -38,8 +38,8 @@ struct QueueContext {
         dialect(*find_dialect(device.gfx_target_version)),
         bus(device_bus),
         sink(device_sink),
-        counters(dialect.sequencer_events, {device.xcc_count, device.shader_engines, device.arrays_per_engine,
-                                            device.processors_per_array}) {}
+        counters(dialect.event_numbers, {device.xcc_count, device.shader_engines, device.arrays_per_engine,
+                                         device.processors_per_array, device.units_per_array}) {}
 };
 
 /// Result of a step.

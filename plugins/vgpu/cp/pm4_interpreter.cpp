@@ -585,6 +585,15 @@ bool Pm4Interpreter::read_register(uint32_t address, uint32_t& value) const {
   return false;
 }
 
+// Once for each event, because profilers select it for each instance of a block and each kernel.
+void Pm4Interpreter::report_unknown(const UnknownEvent& event) {
+  if (std::find(unknown_events_.begin(), unknown_events_.end(), event) != unknown_events_.end()) return;
+  unknown_events_.push_back(event);
+  queue_.context_.bus.report(Severity::kWarning, queue_.id(),
+                             fmt::format("performance event {} of {} is not counted; the counter reads 0",
+                                         event.number, event.block));
+}
+
 bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
   if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
     compute_[address - pm4::kComputeStart] = value;
@@ -592,16 +601,13 @@ bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
     return true;
   }
   if (PerformanceCounters::has_register(address)) {
-    const std::optional<uint32_t> unknown = queue_.context_.counters.write(address, value);
-    if (unknown && !std::exchange(warned_of_event_, true)) {
-      queue_.context_.bus.report(
-          Severity::kWarning, queue_.id(),
-          fmt::format("performance event {} of SQ is not counted; the counter reads 0", *unknown));
-    }
+    if (const auto unknown = queue_.context_.counters.write(address, value)) report_unknown(*unknown);
     return true;
   }
   if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {
     uconfig_[address] = value;
+    if (const auto unknown = PerformanceCounters::selected_elsewhere(address, value))
+      report_unknown(*unknown);
     return true;
   }
   // The host's writes need no flush, because the virtual GPU reads the same memory.

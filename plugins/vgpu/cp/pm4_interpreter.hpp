@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "plugins/vgpu/cp/compute_queue.hpp"
 
@@ -77,6 +78,7 @@ class Pm4Interpreter {
 
   bool read_register(uint32_t address, uint32_t& value) const;
   bool write_register(uint32_t address, uint32_t value);
+  void report_unknown(const UnknownEvent& event);
   uint32_t compute_register(uint32_t address) const;
 
   ComputeQueue& queue_;
@@ -94,8 +96,8 @@ class Pm4Interpreter {
   uint64_t dispatches_ = 0;
   std::string_view fidelity_field_;  // the field that describes the packet's fidelity; empty: the packet
   bool released_slot_ = false;
-  bool warned_of_event_ = false;
-  uint32_t die_ = 0;  // first die in the mask of the last PRED_EXEC
+  std::vector<UnknownEvent> unknown_events_;  // reported
+  uint32_t die_ = 0;                          // first die in the mask of the last PRED_EXEC
 };
 
 }  // namespace rigel::vgpu

@@ -13,22 +13,47 @@ enum class WaveEvent : uint8_t {
   kWaves,
   kWaves32,  ///< Waves of 32 lanes
   kWaves64,
+  kWorkGroups,
   kItems,
   kInstructions,
-  kVector,       ///< VALU, matrix instructions included
-  kVectorRead,   ///< Vector memory: loads, atomics that return a value, images
-  kVectorWrite,  ///< Vector memory: stores, other atomics
-  kScalar,       ///< SALU
+  kInstructions32,  ///< Of waves of 32 lanes
+  kInstructions64,
+  kVector,        ///< VALU, matrix instructions included
+  kMatrix,        ///< MFMA
+  kVectorMemory,  ///< kVectorRead and kVectorWrite
+  kVectorRead,    ///< Vector memory: loads, atomics that return a value, images
+  kVectorWrite,   ///< Vector memory: stores, other atomics
+  kScalar,        ///< SALU
   kScalarMemory,
   kFlat,  ///< FLAT, GLOBAL and SCRATCH encodings
   kLds,
   kGds,
   kExport,
+  kExportOrGds,
   kBranch,
   kMessage,
-  kVectorLanes,  ///< Active lanes of vector instructions
+  kVectorLanes,   ///< Active lanes of vector instructions
+  kLdsCycles,     ///< Of LDS, by the model of exec/profile/memory_counter.hpp; conflicts included
+  kLdsConflicts,  ///< Cycles beyond those of accesses without conflicts
+  // Wavefronts at the texture addressers (TA). From gfx10 on, waves of 64 lanes count twice: the addressers
+  // process packets of 32 lanes.
+  kAddressed,  ///< Buffers, FLAT, GLOBAL and SCRATCH encodings, images
+  kBuffer,
+  kBufferRead,
+  kBufferWrite,
+  kBufferAtomic,
+  kFlatAddressed,  ///< FLAT, GLOBAL and SCRATCH encodings
+  kFlatRead,
+  kFlatWrite,
+  kFlatAtomic,
+  kCount
 };
-constexpr size_t kWaveEvents = 17;
+constexpr auto kWaveEvents = static_cast<size_t>(WaveEvent::kCount);
+
+/// Events that are counted only if a dispatch requests them, because its kernel is then interpreted.
+constexpr bool needs_lds_counts(WaveEvent event) {
+  return event == WaveEvent::kLdsCycles || event == WaveEvent::kLdsConflicts;
+}
 
 class WaveEvents {
  public:

@@ -127,9 +127,13 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
   resident_limit_ = std::max<uint64_t>(units / span, 1) * room;
 }
 
-profile::Occupancy Launch::occupancy() const {
+const Dialect* Launch::dialect() const {
   const isa::Target& target = device_.target;
-  const Dialect* const dialect = find_dialect(target.major * 10000u + target.minor * 100u + target.stepping);
+  return find_dialect(target.major * 10000u + target.minor * 100u + target.stepping);
+}
+
+profile::Occupancy Launch::occupancy() const {
+  const Dialect* const dialect = this->dialect();
   if (dialect == nullptr) return {};
   OccupancyInputs inputs;
   inputs.simds = device_.simds_per_compute_unit;

@@ -14,6 +14,7 @@
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/check/allocations.hpp"
+#include "plugins/vgpu/cp/dialect.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/board.hpp"
@@ -68,6 +69,8 @@ class Launch final : public Core {
   uint64_t groups() const { return groups_; }
   uint32_t waves_per_group() const { return waves_per_group_; }
   profile::Occupancy occupancy() const;
+  /// The properties of the chip's queues and waves; null for an unknown chip.
+  const Dialect* dialect() const;
   /// Whether its waves report their accesses, to the checks or to a profile of memory. set_checked(): call
   /// before the launch is shared.
   bool is_checked() const { return is_checked_; }
@@ -94,7 +97,7 @@ class Launch final : public Core {
   LaunchProfile* profile() const { return profile_.get(); }
   void set_profiled(LaunchProfile::Purpose purpose) {
     profile_ = std::make_unique<LaunchProfile>(purpose);
-    is_checked_ |= purpose.memory;  // Checked memory operations report their accesses.
+    is_checked_ |= profile_->counts_memory();  // Checked memory operations report their accesses.
   }
   const Schedule& schedule() const { return device_.schedule; }
   /// Where its waves yield. Waves of work-groups with one wave never yield.

@@ -171,8 +171,9 @@ CommandProcessor& GpuContext::processor() {
     config.xcc_count = board.shader.xcc_count;
     config.shader_engines = board.shader_engines();
     config.arrays_per_engine = board.shader.arrays_per_engine;
-    config.processors_per_array =
-        (board.compute_units() / 2 + board.shader.array_count - 1) / board.shader.array_count;
+    const uint32_t arrays = board.shader.array_count;
+    config.processors_per_array = (board.compute_units() / 2 + arrays - 1) / arrays;
+    config.units_per_array = (board.compute_units() + arrays - 1) / arrays;
     config.max_lds_bytes = board.shader.lds_kb * 1024;
     config.flat_group_base = apertures().lds_base;
     config.flat_private_base = apertures().scratch_base;

@@ -60,12 +60,14 @@ struct Count {
 struct MemoryCount {
   uint64_t lines_read = 0;  ///< 64-byte lines, before caches; each execution by a wave counts its own
   uint64_t lines_written = 0;
-  uint64_t lds_conflicts = 0;  ///< Cycles, by the model of exec/profile/memory_counter.hpp
+  uint64_t lds_cycles = 0;     ///< By the model of exec/profile/memory_counter.hpp; conflicts included
+  uint64_t lds_conflicts = 0;  ///< Cycles beyond those of accesses without conflicts
   uint64_t scratch_bytes = 0;  ///< Read or written in scratch
 
   MemoryCount& operator+=(const MemoryCount& other) {
     lines_read += other.lines_read;
     lines_written += other.lines_written;
+    lds_cycles += other.lds_cycles;
     lds_conflicts += other.lds_conflicts;
     scratch_bytes += other.scratch_bytes;
     return *this;

@@ -89,7 +89,14 @@ TEST(ProfileSummary, BytesOfLdsAreSeparate) {
 
 TEST(ProfileLcov, LineWithoutWavesHasCountZero) {
   EXPECT_EQ(lcov_of(two_waves()),
-            "TN:gpu\nSF:k.hip\nDA:10,2\nDA:11,10\nDA:12,0\nDA:50,10\nLF:4\nLH:3\nend_of_record\n");
+            "TN:gpu\nSF:k.hip\nFN:10,inner(int)\nFN:50,outer()\nFNDA:10,inner(int)\nFNDA:10,outer()\n"
+            "FNF:2\nFNH:2\nDA:10,2\nDA:11,10\nDA:12,0\nDA:50,10\nLF:4\nLH:3\nend_of_record\n");
+}
+
+TEST(ProfileLcov, NamesOfFunctionsHaveNoCommas) {
+  Kernel kernel;
+  kernel.instructions[0].instruction.positions = {{"f(int, int)", "k.hip", 3}};
+  EXPECT_THAT(lcov_of({kernel}), HasSubstr("FN:3,f(int int)\nFNDA:0,f(int int)\nFNF:1\nFNH:0\n"));
 }
 
 TEST(ProfileFolded, StackBeginsWithKernel) {
@@ -104,32 +111,51 @@ TEST(ProfileCallgrind, InlinedFunctionIsCalled) {
   EXPECT_THAT(text, HasSubstr("fn=outer()\ncob=k()\ncfi=k.hip\ncfn=inner(int)\ncalls=10 0\n50 12 576\n"));
 }
 
-TEST(ProfilePerfetto, ValueOfOverlappingLaunchesIsTheirSum) {
+// The trace of two launches that overlap from time 2000 to 3000: 300 vector instructions of each.
+std::string trace_of_launches(uint64_t lanes_of_first, uint64_t lanes_of_second) {
   Options options;
   options.outputs = {{"x.perfetto", Format::kPerfetto}};
   Profile profile(options);
   Launch launch;
   launch.kernel = "k()";
   launch.resources.wave_size = 64;
-  launch.counts = {{0, {300, 19200}}};
   const auto describe = [](int64_t) { return instruction(Kind::kVector, 1); };
-  for (const auto& [begin, end] : {std::pair{1000, 3000}, std::pair{2000, 4000}}) {
-    launch.begin_time = begin;
-    launch.end_time = end;
-    profile.add(launch, describe);
+  launch.counts = {{0, {300, lanes_of_first}}};
+  launch.begin_time = 1000;
+  launch.end_time = 3000;
+  profile.add(launch, describe);
+  launch.counts = {{0, {300, lanes_of_second}}};
+  launch.begin_time = 2000;
+  launch.end_time = 4000;
+  profile.add(launch, describe);
+  return perfetto_of(profile.samples());
+}
+
+// Whether a track has a value at a time: TracePacket.timestamp, then TrackEvent with
+// TrackEvent.counter_value, in base 128.
+bool has_value(const std::string& trace, uint32_t time, std::string_view value) {
+  const std::string stamp = {0x40, static_cast<char>(time | 0x80), static_cast<char>(time >> 7)};
+  const std::string wanted = std::string("\xf0\x01").append(value);
+  for (size_t at = trace.find(stamp); at != trace.npos; at = trace.find(stamp, at + 1)) {
+    if (trace.substr(at, 30).find(wanted) != trace.npos) return true;
   }
-  const std::string trace = perfetto_of(profile.samples());
+  return false;
+}
+
+TEST(ProfilePerfetto, ValueOfOverlappingLaunchesIsTheirSum) {
+  const std::string trace = trace_of_launches(19200, 19200);
   EXPECT_THAT(trace, HasSubstr("GPU instructions"));
-  // TracePacket.timestamp, then TrackEvent with TrackEvent.counter_value, in base 128.
-  const auto has = [&](uint32_t time, std::string_view value) {
-    const std::string stamp = {0x40, static_cast<char>(time | 0x80), static_cast<char>(time >> 7)};
-    const size_t at = trace.find(stamp);
-    return at != trace.npos && trace.substr(at, 40).find(std::string("\xf0\x01").append(value)) != trace.npos;
-  };
-  EXPECT_TRUE(has(1000, "\xac\x02")) << "300";
-  EXPECT_TRUE(has(2000, "\xd8\x04")) << "600";
-  EXPECT_TRUE(has(3000, "\xac\x02")) << "300";
-  EXPECT_TRUE(has(4000, std::string_view("\0", 1)));
+  EXPECT_TRUE(has_value(trace, 1000, "\xac\x02")) << "300";
+  EXPECT_TRUE(has_value(trace, 2000, "\xd8\x04")) << "600";
+  EXPECT_TRUE(has_value(trace, 3000, "\xac\x02")) << "300";
+  EXPECT_TRUE(has_value(trace, 4000, std::string_view("\0", 1)));
+}
+
+TEST(ProfilePerfetto, PercentageOfOverlappingLaunchesIsTheirMean) {
+  const std::string trace = trace_of_launches(19200, 9600);
+  EXPECT_TRUE(has_value(trace, 1000, "\x64")) << "100 %";
+  EXPECT_TRUE(has_value(trace, 2000, "\x4b")) << "75 %";
+  EXPECT_TRUE(has_value(trace, 3000, "\x32")) << "50 %";
 }
 
 TEST(ProfileJson, ContainsCountsAndPlaces) {

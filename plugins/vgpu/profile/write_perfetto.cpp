@@ -26,19 +26,24 @@ constexpr uint64_t kProcessTrack = uint64_t{0x76677075} << 32;
 struct Track {
   std::string_view name, unit;
   uint64_t (*value)(const Sample& sample);
+  /// If set, the track has the percentage of this number.
+  uint64_t (*whole)(const Sample& sample) = nullptr;
 };
+
+uint64_t vector_instructions(const Sample& sample) {
+  return sample.sum.of(Kind::kVector) + sample.sum.of(Kind::kMatrix);
+}
 
 constexpr Track kTracks[] = {
     {"GPU instructions", "waves", [](const Sample& s) { return s.sum.instructions; }},
-    {"GPU vector instructions", "waves",
-     [](const Sample& s) { return s.sum.of(Kind::kVector) + s.sum.of(Kind::kMatrix); }},
+    {"GPU vector instructions", "waves", vector_instructions},
     {"GPU memory instructions", "waves",
      [](const Sample& s) {
        return s.sum.of(Kind::kLoad) + s.sum.of(Kind::kStore) + s.sum.of(Kind::kAtomic) +
               s.sum.of(Kind::kImage);
      }},
-    {"GPU active lanes", "%",
-     [](const Sample& s) { return static_cast<uint64_t>(100 * s.sum.active_lanes(s.wave_size) + 0.5); }},
+    {"GPU active lanes", "%", [](const Sample& s) { return s.sum.lanes_of_vector; },
+     [](const Sample& s) { return vector_instructions(s) * s.wave_size; }},
     {"GPU bytes read", "B", [](const Sample& s) { return s.sum.read_bytes; }},
     {"GPU bytes written", "B", [](const Sample& s) { return s.sum.written_bytes; }},
     {"GPU bytes in LDS", "B", [](const Sample& s) { return s.sum.lds_bytes; }},
@@ -115,11 +120,18 @@ std::string perfetto_of(const std::vector<Sample>& samples) {
   for (uint64_t i = 0; i < std::size(kTracks); ++i) {
     const uint64_t track = kProcessTrack + 1 + i;
     writer.describe(track, kTracks[i]);
-    uint64_t value = 0;
+    uint64_t value = 0, whole = 0;
+    const auto change_by = [](uint64_t& sum, uint64_t of_sample, bool ends) {
+      sum = ends ? sum - of_sample : sum + of_sample;
+    };
     for (const Change& change : changes) {
-      const uint64_t of_sample = kTracks[i].value(*change.sample);
-      value = change.ends ? value - of_sample : value + of_sample;
-      writer.count(track, change.time, value);
+      change_by(value, kTracks[i].value(*change.sample), change.ends);
+      if (kTracks[i].whole == nullptr) {
+        writer.count(track, change.time, value);
+        continue;
+      }
+      change_by(whole, kTracks[i].whole(*change.sample), change.ends);
+      writer.count(track, change.time, whole == 0 ? 0 : (100 * value + whole / 2) / whole);
     }
   }
   return trace;

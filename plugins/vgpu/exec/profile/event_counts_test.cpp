@@ -5,6 +5,7 @@
 #include <cstring>
 #include <future>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
@@ -75,6 +76,37 @@ constexpr Expected kExpected[] = {
     {"mode", 3, 64, 9, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0},
 };
 
+/// The events of texture addressers, and the cycles of LDS, of a kernel of counted_kernels.s. Those of other
+/// kernels are 0.
+struct ExpectedAccesses {
+  std::string_view kernel;
+  uint64_t buffer_reads, buffer_writes, flat_reads, flat_writes, flat_atomics, lds_cycles, lds_conflicts;
+};
+
+constexpr ExpectedAccesses kExpectedAccesses[] = {
+    // kernel            buf r  w flat r  w  a  cycles conflicts
+    {"global_load", 0, 0, 3, 0, 0, 0, 0},
+    {"global_store", 0, 0, 0, 3, 0, 0, 0},
+    {"flat_load", 0, 0, 3, 0, 0, 0, 0},
+    {"atomic_without_return", 0, 0, 0, 0, 3, 0, 0},
+    {"atomic_with_return", 0, 0, 0, 0, 3, 0, 0},
+    {"buffer_load", 3, 0, 0, 0, 0, 0, 0},
+    {"buffer_store", 0, 3, 0, 0, 0, 0, 0},
+    {"lds_write", 0, 0, 0, 0, 0, 6, 0},         // two cycles for each of three waves
+    {"lds_read_of_two", 0, 0, 0, 0, 0, 12, 0},  // twice
+    {"lds_atomic", 0, 0, 0, 0, 0, 192, 186},    // all lanes, one after another
+    {"exchange_by_lds", 0, 0, 0, 0, 0, 32, 0},  // two instructions of eight waves
+    {"no_lane_executes", 0, 0, 3, 0, 0, 0, 0},
+    {"wide_load_of_some", 0, 0, 3, 0, 0, 0, 0},
+};
+
+ExpectedAccesses accesses_of(std::string_view kernel) {
+  for (const ExpectedAccesses& expected : kExpectedAccesses) {
+    if (expected.kernel == kernel) return expected;
+  }
+  return {};
+}
+
 struct Way {
   SimdLevel level;
   Compilation compilation;
@@ -100,7 +132,7 @@ class EventCounts : public ::testing::Test {
     std::memcpy(code_.host, kCode, sizeof kCode);
   }
 
-  std::shared_ptr<const WaveEvents> run(Scheduler& scheduler, size_t kernel) {
+  std::shared_ptr<const WaveEvents> run(Scheduler& scheduler, size_t kernel, bool counts_lds = false) {
     const Expected& expected = kExpected[kernel];
     Dispatch dispatch;
     dispatch.queue_id = 1;
@@ -114,6 +146,7 @@ class EventCounts : public ::testing::Test {
     dispatch.user_sgprs[1] = static_cast<uint32_t>(buffer_.va >> 32);
     dispatch.user_sgpr_count = 2;
     dispatch.counts_events = true;
+    dispatch.counts_lds = counts_lds;
     std::promise<DispatchResult> promise;
     scheduler.start(dispatch, [&](DispatchResult result) { promise.set_value(std::move(result)); });
     const DispatchResult result = promise.get_future().get();
@@ -157,6 +190,41 @@ TEST_F(EventCounts, AreThoseOfTheCodeOnAllWaysOfExecution) {
       EXPECT_EQ(count(WaveEvent::kGds), expected.gds);
       EXPECT_EQ(count(WaveEvent::kBranch), expected.branches);
       EXPECT_EQ(count(WaveEvent::kMessage), expected.messages);
+      EXPECT_EQ(count(WaveEvent::kWorkGroups), expected.groups);
+      EXPECT_EQ(count(WaveEvent::kInstructions64), expected.instructions);
+      EXPECT_EQ(count(WaveEvent::kInstructions32), 0u);
+      EXPECT_EQ(count(WaveEvent::kVectorMemory), expected.reads + expected.writes);
+      EXPECT_EQ(count(WaveEvent::kExportOrGds), expected.gds);
+      EXPECT_EQ(count(WaveEvent::kLdsCycles), 0u) << "not requested";
+      const ExpectedAccesses accesses = accesses_of(expected.kernel);
+      EXPECT_EQ(count(WaveEvent::kBufferRead), accesses.buffer_reads);
+      EXPECT_EQ(count(WaveEvent::kBufferWrite), accesses.buffer_writes);
+      EXPECT_EQ(count(WaveEvent::kBuffer), accesses.buffer_reads + accesses.buffer_writes);
+      EXPECT_EQ(count(WaveEvent::kFlatRead), accesses.flat_reads);
+      EXPECT_EQ(count(WaveEvent::kFlatWrite), accesses.flat_writes);
+      EXPECT_EQ(count(WaveEvent::kFlatAtomic), accesses.flat_atomics);
+      EXPECT_EQ(count(WaveEvent::kFlatAddressed), expected.flat);
+      EXPECT_EQ(count(WaveEvent::kAddressed), count(WaveEvent::kVectorMemory));
+    }
+  }
+}
+
+TEST_F(EventCounts, OfLdsAreThoseOfTheModelOnAllWaysOfExecution) {
+  for (const Way& way : ways()) {
+    Device device;
+    device.compute_units.resize(4);
+    device.level = way.level;
+    device.compilation = way.compilation;
+    Scheduler scheduler(device, bus_, SchedulerOptions{way.workers, false});
+    for (size_t i = 0; i < std::size(kExpected); ++i) {
+      const Expected& expected = kExpected[i];
+      SCOPED_TRACE(expected.kernel);
+      const ExpectedAccesses accesses = accesses_of(expected.kernel);
+      const auto events = run(scheduler, i, true);
+      ASSERT_NE(events, nullptr);
+      EXPECT_EQ((*events)[WaveEvent::kLdsCycles], accesses.lds_cycles);
+      EXPECT_EQ((*events)[WaveEvent::kLdsConflicts], accesses.lds_conflicts);
+      EXPECT_EQ((*events)[WaveEvent::kInstructions], expected.instructions);
     }
   }
 }

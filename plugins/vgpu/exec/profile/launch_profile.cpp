@@ -17,6 +17,7 @@
 #include "plugins/vgpu/isa/disassembler.hpp"
 #include "plugins/vgpu/isa/fidelity.hpp"
 #include "plugins/vgpu/isa/implicit_effects.hpp"
+#include "plugins/vgpu/isa/matrix_shape.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 #include "plugins/vgpu/profile/profile.hpp"
@@ -140,18 +141,27 @@ profile::Totals totals_of(const Launch& launch) {
   return totals;
 }
 
-// The events of performance counters. gfx9's documentation of SQ_INSTS_FLAT does not tell whether GLOBAL and
+bool is_flat(const isa::Instruction& instruction) {
+  return instruction.encoding == isa::Encoding::kFlat || instruction.encoding == isa::Encoding::kGlobal ||
+         instruction.encoding == isa::Encoding::kScratch;
+}
+
+bool is_buffer(const isa::Instruction& instruction) {
+  return instruction.encoding == isa::Encoding::kMubuf || instruction.encoding == isa::Encoding::kMtbuf;
+}
+
+// The events of sequencers. gfx9's documentation of SQ_INSTS_FLAT does not tell whether GLOBAL and
 // SCRATCH count; they are FLAT instructions with another segment, so they do here.
 void add_events(const isa::Instruction& instruction, const profile::Count& count, WaveEvents& events) {
   const auto add = [&](WaveEvent event) { events[event] += count.times; };
   add(WaveEvent::kInstructions);
-  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
   const bool returns = instruction.vdst.exists();
   switch (kind_of(instruction)) {
     case Kind::kVector:
     case Kind::kMatrix:
       add(WaveEvent::kVector);
       events[WaveEvent::kVectorLanes] += count.lanes;
+      if (isa::matrix_shape(instruction.op) != nullptr) add(WaveEvent::kMatrix);
       break;
     case Kind::kScalar:
       add(WaveEvent::kScalar);
@@ -181,10 +191,24 @@ void add_events(const isa::Instruction& instruction, const profile::Count& count
       if (is_message(instruction.op)) add(WaveEvent::kMessage);
       break;
   }
-  const bool is_flat = instruction.encoding == isa::Encoding::kFlat ||
-                       instruction.encoding == isa::Encoding::kGlobal ||
-                       instruction.encoding == isa::Encoding::kScratch;
-  if (is_flat && shape != nullptr) add(WaveEvent::kFlat);
+  if (is_flat(instruction) && isa::memory_shape(instruction.op) != nullptr) add(WaveEvent::kFlat);
+}
+
+// The events of texture addressers. An instruction counts also if its lanes access LDS only or if none is
+// active. Instructions for caches do not count.
+void add_addressed(const isa::Instruction& instruction, uint64_t wavefronts, WaveEvents& events) {
+  using Of = WaveEvent[3];  // by Verb
+  constexpr Of kBuffer{WaveEvent::kBufferRead, WaveEvent::kBufferWrite, WaveEvent::kBufferAtomic};
+  constexpr Of kFlat{WaveEvent::kFlatRead, WaveEvent::kFlatWrite, WaveEvent::kFlatAtomic};
+  static_assert(static_cast<int>(isa::Verb::kLoad) == 0 && static_cast<int>(isa::Verb::kStore) == 1 &&
+                static_cast<int>(isa::Verb::kAtomic) == 2);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  const bool is_image = isa::op_class(instruction.op) == isa::OpClass::kImage;
+  const bool flat = is_flat(instruction), buffer = is_buffer(instruction);
+  if (is_image || (shape != nullptr && (flat || buffer))) events[WaveEvent::kAddressed] += wavefronts;
+  if (shape == nullptr || !(flat || buffer)) return;
+  events[flat ? WaveEvent::kFlatAddressed : WaveEvent::kBuffer] += wavefronts;
+  events[(flat ? kFlat : kBuffer)[static_cast<size_t>(shape->verb)]] += wavefronts;
 }
 
 }  // namespace
@@ -194,6 +218,7 @@ LaunchProfile::LaunchProfile(Purpose purpose) : purpose_(purpose), begin_ns_(now
 LaunchProfile::Purpose LaunchProfile::purpose_of(const Dispatch& dispatch, DeviceBus& bus) {
   Purpose purpose;
   purpose.events = dispatch.counts_events;
+  purpose.lds_events = dispatch.counts_lds;
   purpose.fidelity = fidelity::RunFidelity::of_process().is_on();
   purpose.sampling = bus.sampling();
   profile::Profile& process = profile::Profile::of_process();
@@ -273,10 +298,27 @@ WaveEvents LaunchProfile::events_of(const Counts& counts, const Launch& launch, 
   const profile::Totals totals = totals_of(launch);
   events[WaveEvent::kWaves] = totals.waves;
   events[launch.layout().wave_size == 32 ? WaveEvent::kWaves32 : WaveEvent::kWaves64] = totals.waves;
+  events[WaveEvent::kWorkGroups] = totals.work_groups;
   events[WaveEvent::kItems] = totals.work_items;
+  const isa::Target& target = code.key().target;
+  const bool is_wave32 = launch.layout().wave_size == 32;
+  const Dialect* const dialect = launch.dialect();
+  // Of an addresser, for a wave.
+  const uint64_t packets = dialect != nullptr && dialect->has_wave32 && !is_wave32 ? 2 : 1;
   for (const auto& [pc, count] : counts) {
-    if (const auto instruction = instruction_at(pc, code.key().target, bus))
-      add_events(*instruction, count, events);
+    const auto instruction = instruction_at(pc, target, bus);
+    if (!instruction) continue;
+    add_events(*instruction, count, events);
+    add_addressed(*instruction, count.times * packets, events);
+  }
+  events[is_wave32 ? WaveEvent::kInstructions32 : WaveEvent::kInstructions64] =
+      events[WaveEvent::kInstructions];
+  events[WaveEvent::kVectorMemory] = events[WaveEvent::kVectorRead] + events[WaveEvent::kVectorWrite];
+  events[WaveEvent::kExportOrGds] = events[WaveEvent::kExport] + events[WaveEvent::kGds];
+  const MutexLock lock(mutex_);
+  for (const auto& [pc, memory] : memory_) {
+    events[WaveEvent::kLdsCycles] += memory.lds_cycles;
+    events[WaveEvent::kLdsConflicts] += memory.lds_conflicts;
   }
   return events;
 }

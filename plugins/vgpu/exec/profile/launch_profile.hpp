@@ -25,11 +25,12 @@ class LaunchProfile {
  public:
   /// What a launch is counted for.
   struct Purpose {
-    bool profile = false;   ///< The profile of the process
-    bool memory = false;    ///< With lines, LDS conflicts and scratch
-    bool events = false;    ///< Performance counters
-    bool fidelity = false;  ///< The fidelity of the run
-    PcSampling sampling{};  ///< Samples of program counters
+    bool profile = false;     ///< The profile of the process
+    bool memory = false;      ///< With lines, LDS conflicts and scratch
+    bool events = false;      ///< Performance counters
+    bool lds_events = false;  ///< With the cycles of LDS
+    bool fidelity = false;    ///< The fidelity of the run
+    PcSampling sampling{};    ///< Samples of program counters
 
     bool is_any() const { return profile || events || fidelity || sampling.interval != 0; }
   };
@@ -38,7 +39,7 @@ class LaunchProfile {
 
   explicit LaunchProfile(Purpose purpose);
 
-  bool counts_memory() const { return purpose_.memory; }
+  bool counts_memory() const { return purpose_.memory || purpose_.lds_events; }
   const PcSampling& sampling() const { return purpose_.sampling; }
 
   /// Adds the counts of a work-group and clears them. Throws std::bad_alloc.

@@ -21,11 +21,11 @@ uint64_t size_of(std::vector<uint64_t>& lines) {
 
 }  // namespace
 
-uint32_t lds_conflicts(const LaneAccesses& accesses) {
+LdsCycles lds_cycles(const LaneAccesses& accesses) {
   const uint32_t dwords = std::max(accesses.bytes / 4, 1u);
   // Of 12 bytes, as many lanes as of 16.
   const uint32_t lanes_of_cycle = kBytesOfCycle / (std::bit_ceil(dwords) * 4);
-  uint32_t conflicts = 0;
+  LdsCycles sum;
   for (uint64_t remaining = accesses.lanes; remaining != 0;) {
     std::vector<uint64_t> banks[kBanks];
     for (uint32_t served = 0; remaining != 0 && served < lanes_of_cycle; ++served) {
@@ -41,9 +41,10 @@ uint32_t lds_conflicts(const LaneAccesses& accesses) {
     }
     size_t cycles = 1;
     for (const auto& bank : banks) cycles = std::max(cycles, bank.size());
-    conflicts += static_cast<uint32_t>(cycles - 1);
+    sum.all += static_cast<uint32_t>(cycles);
+    sum.conflicts += static_cast<uint32_t>(cycles - 1);
   }
-  return conflicts;
+  return sum;
 }
 
 void MemoryCounter::begin(uint64_t pc) {
@@ -66,7 +67,10 @@ void MemoryCounter::access_memory(const LaneAccesses& accesses) {
 }
 
 void MemoryCounter::access_lds(const LaneAccesses& accesses) {
-  counts_[pc_].lds_conflicts += lds_conflicts(accesses);
+  const LdsCycles cycles = lds_cycles(accesses);
+  profile::MemoryCount& count = counts_[pc_];
+  count.lds_cycles += cycles.all;
+  count.lds_conflicts += cycles.conflicts;
 }
 
 void MemoryCounter::access_private(const LaneAccesses& accesses) {

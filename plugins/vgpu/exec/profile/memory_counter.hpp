@@ -6,6 +6,7 @@
 // LDS conflicts, by a model: LDS has 32 banks of four bytes. In a cycle it serves 128 bytes of consecutive
 // active lanes: 32 lanes of four bytes, 16 of eight or 8 of sixteen. Lanes that read or write the same dword
 // share an access; atomic operations do not. Each further dword in a bank takes a cycle more, a conflict.
+// Lane permutations take no cycle.
 //
 // Threads: the worker of the work-group.
 #pragma once
@@ -41,7 +42,12 @@ class MemoryCounter {
   std::vector<uint64_t> read_lines_, written_lines_;
 };
 
-/// Returns the cycles that LDS needs for an instruction beyond those of accesses without conflicts.
-uint32_t lds_conflicts(const LaneAccesses& accesses);
+/// Cycles of LDS.
+struct LdsCycles {
+  uint32_t all = 0;
+  uint32_t conflicts = 0;  ///< Those beyond the cycles of accesses without conflicts
+};
+/// Returns the cycles that LDS needs for an instruction.
+LdsCycles lds_cycles(const LaneAccesses& accesses);
 
 }  // namespace rigel::vgpu::exec

@@ -52,29 +52,35 @@ TEST(MemoryCounter, LineOfTwoExecutionsCountsTwice) {
 }
 
 TEST(LdsConflicts, ConsecutiveDwordsHaveNone) {
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 4, 4)), 0u);
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 8, 8)), 0u);
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 16, 16)), 0u);
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 1, 1)), 0u);
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 4, 4)).conflicts, 0u);
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 8, 8)).conflicts, 0u);
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 16, 16)).conflicts, 0u);
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 1, 1)).conflicts, 0u);
 }
 
 TEST(LdsConflicts, StridesSerializeLanesOfBank) {
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 8, 4)), 2u * 1);     // two lanes for each even bank
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 128, 4)), 2u * 31);  // one bank
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 132, 4)), 0u);       // padding by a dword
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 8, 4)).conflicts, 2u * 1);     // two lanes for each even bank
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 128, 4)).conflicts, 2u * 31);  // one bank
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 132, 4)).conflicts, 0u);       // padding by a dword
 }
 
 TEST(LdsConflicts, OneDwordIsSharedExceptByAtomicOperations) {
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 0, 4)), 0u);
-  EXPECT_EQ(lds_conflicts(lanes_apart(0, 0, 4, AccessKind::kAtomic)), 2u * 31);
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 0, 4)).conflicts, 0u);
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 0, 4, AccessKind::kAtomic)).conflicts, 2u * 31);
+}
+
+TEST(LdsCycles, IncludeConflicts) {
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 4, 4)).all, 2u) << "32 lanes each";
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 16, 16)).all, 8u) << "8 lanes each";
+  EXPECT_EQ(lds_cycles(lanes_apart(0, 128, 4)).all, 64u) << "one lane each";
 }
 
 TEST(LdsConflicts, InactiveLanesTakeNoPlace) {
   LaneAccesses accesses = lanes_apart(0, 128, 4);
   accesses.lanes = 0x5;
-  EXPECT_EQ(lds_conflicts(accesses), 1u);
+  EXPECT_EQ(lds_cycles(accesses).conflicts, 1u);
   accesses.lanes = 0;
-  EXPECT_EQ(lds_conflicts(accesses), 0u);
+  EXPECT_EQ(lds_cycles(accesses).conflicts, 0u);
 }
 
 }  // namespace
