@@ -47,9 +47,9 @@ struct Instruction {
   std::string text;                 ///< Assembly text of the instruction
   uint32_t read_bytes = 0;          ///< Read from memory for each active lane; SMEM: for each wave
   uint32_t written_bytes = 0;       ///< Written to memory for each active lane
-  bool is_block = false;            ///< The bytes are those of one register: see Count::block_dwords
   std::string_view approximation;   ///< How the result may differ from hardware's; empty: it is exact. Static
   std::vector<Position> positions;  ///< Innermost first, then those that it was inlined into; empty: unknown
+  bool is_block = false;            ///< The bytes are those of one register: see Count::block_dwords
 };
 
 struct Count {
