@@ -64,16 +64,13 @@ void yield(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op + 1, wave);
 }
 
-void count_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  wave->group->counters->count(op->aux, static_cast<unsigned>(__builtin_popcountll(exec)));
-  RIGEL_NEXT(op + 1, wave, registers, exec);
+bool has_block(isa::Op op) {
+  const isa::MemoryShape* const shape = isa::memory_shape(op);
+  return shape != nullptr && shape->is_block;
 }
 
-// Each register of a block moves a dword.
-void count_block(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const auto lanes = static_cast<unsigned>(__builtin_popcountll(exec));
-  const auto dwords = static_cast<unsigned>(__builtin_popcount(wave->scalars()[isa::code::kM0]));
-  wave->group->counters->count(op->aux, lanes * dwords);
+void count_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->group->counters->count(op->aux, static_cast<unsigned>(__builtin_popcountll(exec)));
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -169,6 +166,13 @@ class CodeSnapshot {
 
 }  // namespace
 
+void count_block(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  const auto lanes = static_cast<uint64_t>(__builtin_popcountll(exec));
+  const auto dwords = static_cast<uint64_t>(__builtin_popcount(wave->scalars()[isa::code::kM0]));
+  wave->group->counters->count_block(op->aux, lanes * dwords);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 // Translation of a block
 // ---------------------------------------------------------------------------------------------------
 
@@ -263,11 +267,8 @@ struct TranslatedCode::Translation final : Emitter {
     if (key.traced) emit(trace_instruction);
     if (key.checked) emit_note_site(instruction, *this);
     if (key.sampled) emit(sample_instruction);
-    if (key.counted) {
-      const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
-      const bool has_block = shape != nullptr && shape->is_block;
-      emit(has_block ? count_block : count_instruction).aux = places_of_counters.add(block.pc + offset);
-    }
+    const uint32_t counter = key.counted ? places_of_counters.add(block.pc + offset) : 0;
+    if (key.counted) emit(count_instruction).aux = counter;
     const size_t before = emitted.size();
     context.pc = block.pc + offset;
     context.position = position;
@@ -282,6 +283,7 @@ struct TranslatedCode::Translation final : Emitter {
       emitted.resize(before);
       return reject(refusal);
     }
+    if (key.counted && has_block(instruction.op)) emit(count_block).aux = counter;
     if (rule != nullptr && moves_lanes != 0) {
       auto* const map = static_cast<LaneMap*>(allocate(sizeof(LaneMap), alignof(LaneMap)));
       *map = lanes_moved_by(emitted[moves_lanes - 1], instruction, key.layout.wave_size);

@@ -45,15 +45,17 @@ struct Position {
 struct Instruction {
   Kind kind = Kind::kOther;
   std::string text;                 ///< Assembly text of the instruction
-  uint32_t read_bytes = 0;          ///< Read from memory for each counted lane; SMEM: for each wave
-  uint32_t written_bytes = 0;       ///< Written to memory for each counted lane
+  uint32_t read_bytes = 0;          ///< Read from memory for each active lane; SMEM: for each wave
+  uint32_t written_bytes = 0;       ///< Written to memory for each active lane
   std::string_view approximation;   ///< How the result may differ from hardware's; empty: it is exact. Static
   std::vector<Position> positions;  ///< Innermost first, then those that it was inlined into; empty: unknown
+  bool is_block = false;            ///< The bytes are those of one register: see Count::block_dwords
 };
 
 struct Count {
-  uint64_t times = 0;  ///< Waves that have executed it
-  uint64_t lanes = 0;  ///< Sum of their active lanes; blocks: for each register that M0 selects
+  uint64_t times = 0;         ///< Waves that have executed it
+  uint64_t lanes = 0;         ///< Sum of their active lanes
+  uint64_t block_dwords = 0;  ///< Blocks: dwords that these lanes have moved
 };
 
 /// Memory that the executions of an instruction have moved. Counted only on request (Options::memory).

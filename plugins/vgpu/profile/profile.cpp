@@ -58,10 +58,12 @@ void add_to(Summary& sum, const Instruction& instruction, const Count& count) {
       sum.read_bytes += count.times * instruction.read_bytes;
       sum.written_bytes += count.times * instruction.written_bytes;
       break;
-    default:
-      sum.read_bytes += count.lanes * instruction.read_bytes;
-      sum.written_bytes += count.lanes * instruction.written_bytes;
+    default: {
+      const uint64_t elements = instruction.is_block ? count.block_dwords : count.lanes;
+      sum.read_bytes += elements * instruction.read_bytes;
+      sum.written_bytes += elements * instruction.written_bytes;
       break;
+    }
   }
 }
 
@@ -137,6 +139,7 @@ void Profile::add(const Launch& launch, const std::function<Instruction(int64_t 
     if (is_new) found->second.instruction = describe(offset);
     found->second.count.times += count.times;
     found->second.count.lanes += count.lanes;
+    found->second.count.block_dwords += count.block_dwords;
     add_to(sample.sum, found->second.instruction, count);
   }
   if (options_.writes(Format::kPerfetto)) samples_.push_back(sample);

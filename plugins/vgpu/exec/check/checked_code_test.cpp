@@ -58,8 +58,9 @@ class CheckedCode : public ::testing::TestWithParam<Compilation> {
   void SetUp() override {
     static_assert(sizeof kCode > (static_cast<size_t>(Kernel::kCount) - 1) * kBytesOfKernel &&
                   sizeof kCode <= static_cast<size_t>(Kernel::kCount) * kBytesOfKernel);
-    if (GetParam() != Compilation::kNone && !compiler::why_no_compiler().empty())
-      GTEST_SKIP() << compiler::why_no_compiler();
+    if (GetParam() == Compilation::kNone) return;
+    if (best_simd_level() == SimdLevel::kBaseline) GTEST_SKIP() << "the CPU lacks AVX2";
+    if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
   }
 
   DispatchResult run(Kernel kernel, uint32_t items, uint32_t queue = 1) {
@@ -69,6 +70,7 @@ class CheckedCode : public ::testing::TestWithParam<Compilation> {
     Device device;
     device.target = {12, 0, 1};
     device.compute_units.resize(4);
+    device.level = best_simd_level();
     device.compilation = GetParam();
     Scheduler scheduler(device, bus(), SchedulerOptions{1, false});
     Dispatch dispatch;

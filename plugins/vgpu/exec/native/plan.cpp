@@ -436,12 +436,14 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   if (request_.checked && is_observed && !is_ignored_[index]) emit_note_site(in, storage);
   site.report_count = static_cast<uint32_t>(storage.emitted.size() - first);
   const Refusal refusal = is_ignored_[index] || is_checked_barrier ? Refusal() : lower(in, context, storage);
+  if (request_.is_counted && refusal.empty() && memory != nullptr && memory->is_block) {
+    site.block_counter = static_cast<int32_t>(storage.emitted.size());
+    storage.emit(count_block);
+  }
   const size_t count = storage.emitted.size() - first;
   storage.emit(return_control);
   if (!refusal.empty()) {
     leave(refusal);
-  } else if (request_.is_counted && memory != nullptr && memory->is_block) {
-    leave("M0 determines how many bytes it counts");
   } else if (node.effects.changes_mode) {
     site.kind = Site::Kind::kMode;
     plan_.changes_mode |= !indexes_registers(in.op);
@@ -782,6 +784,11 @@ void attach(Plan& plan, TranslatedCode& code, CountedPlaces& places, Run run) {
     add_counters(plan, places, linkage);
     plan.storage->lost_counts.resize(size_t{linkage.segment_count} + linkage.instruction_count);
     linkage.lost_counts = plan.storage->lost_counts.data();
+    for (uint32_t node = 0; node < plan.sites.size(); ++node) {
+      const int32_t operation = plan.sites[node].block_counter;
+      if (operation >= 0)
+        plan.storage->operations.get()[operation].aux = linkage.first_counter + linkage.segment_count + node;
+    }
   }
   plan.storage->block.code = &code;
   plan.storage->linkage.operations = plan.operations;

@@ -89,9 +89,10 @@ struct Site {
   /// The site's other micro-ops; after the last one is one that returns control. Reports use it to locate
   /// faults.
   const MicroOp* operations = nullptr;
-  bool is_noted = false;     ///< Its code reports each access to the checks.
-  int32_t entry = -1;        ///< Entry before the instruction, or -1.
-  int32_t entry_after = -1;  ///< Entry after the instruction, or -1.
+  int32_t block_counter = -1;  ///< Index in Plan::operations of the one that counts a block's dwords, or -1.
+  bool is_noted = false;       ///< Its code reports each access to the checks.
+  int32_t entry = -1;          ///< Entry before the instruction, or -1.
+  int32_t entry_after = -1;    ///< Entry after the instruction, or -1.
   /// Entry before the instruction for interpreted waves: first compares their registers with the expected
   /// shapes. Or -1.
   int32_t from_interpreter = -1;

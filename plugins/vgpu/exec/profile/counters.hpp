@@ -49,6 +49,12 @@ class CountedPlaces {
 };
 
 class GroupSampler;
+struct MicroOp;
+struct Wave;
+
+/// Handler of the micro-operation after a block: counts the dwords that it has moved. `aux`: the counter of
+/// the instruction.
+void count_block(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
 /// The counters of one resident work-group.
 ///
@@ -61,6 +67,11 @@ class GroupCounters {
     profile::Count& count = counts_.get()[index];
     ++count.times;
     count.lanes += lanes;
+  }
+
+  /// Counts dwords that a block has moved. Called by handlers; does not throw.
+  void count_block(uint32_t index, uint64_t dwords) noexcept {
+    if (index < size_ || grow(index)) counts_.get()[index].block_dwords += dwords;
   }
 
   /// Returns `count` counters from index `first` on, or null if the host has no memory. The pointer is valid

@@ -87,6 +87,7 @@ void set_bytes(const isa::Instruction& instruction, profile::Instruction& descri
   const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
   if (shape == nullptr) return;
   const uint32_t bytes = shape->pair ? 2u * shape->bytes : shape->bytes;
+  described.is_block = shape->is_block;
   if (shape->verb != isa::Verb::kStore) described.read_bytes = bytes;
   if (shape->verb != isa::Verb::kLoad) described.written_bytes = bytes;
 }
@@ -256,6 +257,7 @@ void LaunchProfile::add(GroupCounters& counters) {
   for (uint32_t i = 0; i < counters.size(); ++i) {
     counts_[i].times += counters[i].times;
     counts_[i].lanes += counters[i].lanes;
+    counts_[i].block_dwords += counters[i].block_dwords;
   }
   counters.clear();
 }
@@ -287,7 +289,9 @@ LaunchProfile::Counts LaunchProfile::counts_of(TranslatedCode& code) {
   }
   Counts counts;
   code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
-    if (index < all.size() && all[index].times != 0) counts.emplace_back(pc, all[index]);
+    // Compiled code counts the dwords of blocks apart from their executions.
+    if (index < all.size() && (all[index].times != 0 || all[index].block_dwords != 0))
+      counts.emplace_back(pc, all[index]);
   });
   return counts;
 }
