@@ -67,7 +67,7 @@ constexpr Event kEvents[] = {
     {kSq, WaveEvent::kScalar,         {86,  84,  85, 112, 117,   0,   0,   0}},  // INST_CYCLES_SALU
     {kSq, WaveEvent::kVectorLanes,    {89,  85,  86, 113, 118,   0,   0,   0}},  // THREAD_CYCLES_VALU
     {kSq, WaveEvent::kLdsConflicts,   {97,  93,  94, 121, 126, 285, 256, 288}},
-    {kSq, WaveEvent::kLdsCycles,       {0,  98,  99, 126, 131, 290, 261, 293}},
+    {kSq, WaveEvent::kLdsCycles,     {102,  98,  99, 126, 131, 290, 261, 293}},
     // TA_PERFCOUNT_SEL
     {kTa, WaveEvent::kAddressed,      {32,  32,  32,  32,  29,  32,  32,  32}},
     {kTa, WaveEvent::kBuffer,         {44,  44,  44,  44,  32,  44,  44,  44}},
@@ -149,21 +149,26 @@ std::optional<UnknownEvent> PerformanceCounters::write(uint32_t address, uint32_
   if (address == kGrbmIndex) {
     index_ = value;
   } else if (address == kControl) {
+    const bool was_reset = (control_ & kStateMask) == kStateReset;
     control_ = value;
-    if ((value & kStateMask) == kStateReset) events_ = {};
+    if ((value & kStateMask) == kStateReset) {
+      events_ = {};
+      if (!was_reset) selected_since_reset_ = 0;
+    }
     is_running_ = (value & kStateMask) == kStateStart;
   } else if (kSequencerSelects.has(address)) {
-    of_sequencer_[address - kSequencerSelects.first] = value;
+    sequencer_selects_[address - kSequencerSelects.first] = value;
+    selected_since_reset_ |= 1u << (address - kSequencerSelects.first);
     return select(CounterBlock::kSequencer, value);
   } else if (kLauncherSelects.has(address)) {
-    of_launcher_[address - kLauncherSelects.first] = value;
+    launcher_selects_[address - kLauncherSelects.first] = value;
     return select(CounterBlock::kLauncher, value);
   } else if (kAddresserSelects.has(address)) {
     const uint32_t place = address - kAddresserSelects.first;
     if ((index_ & kInstanceBroadcast) == 0) {
-      of_addressers_[index_ & 0xff][place] = value;
+      addresser_selects_[index_ & 0xff][place] = value;
     } else {
-      for (AddresserSelects& selects : of_addressers_) selects[place] = value;
+      for (AddresserSelects& selects : addresser_selects_) selects[place] = value;
     }
     return select(CounterBlock::kAddresser, value);
   }
@@ -173,13 +178,13 @@ std::optional<UnknownEvent> PerformanceCounters::write(uint32_t address, uint32_
 std::optional<WaveEvent> PerformanceCounters::event_of_sequencer(uint32_t counter) const {
   const uint32_t place = counts_processors() ? 2 * counter : counter;
   if (place >= kSequencerCounters) return std::nullopt;
-  return counted_event(numbers_, kSq, of_sequencer_[place] & event_mask(kSq));
+  return counted_event(numbers_, kSq, sequencer_selects_[place] & event_mask(kSq));
 }
 
 // Up to gfx11, the registers of the last two counters follow four that extend those of the first ones.
 std::optional<WaveEvent> PerformanceCounters::event_of_launcher(uint32_t counter) const {
   const uint32_t place = counter < 4 || numbers_ == EventNumbers::kNavi4 ? counter : counter + 4;
-  return counted_event(numbers_, kSpi, of_launcher_[place] & event_mask(kSpi));
+  return counted_event(numbers_, kSpi, launcher_selects_[place] & event_mask(kSpi));
 }
 
 // Returns the part of the selected shader engine; with broadcast, of the first one. 0 if it does not exist.
@@ -234,7 +239,7 @@ uint64_t PerformanceCounters::of_addressers(uint32_t counter, uint32_t die) cons
       const uint32_t instance = instance_of_unit(unit);
       const bool is_selected = selects_array(a) && (all_units || instance == (index_ & 0xff));
       if (!is_selected || instance >= kInstances) continue;
-      const uint32_t number = of_addressers_[instance][size_t{2} * counter] & event_mask(kTa);
+      const uint32_t number = addresser_selects_[instance][size_t{2} * counter] & event_mask(kTa);
       const auto event = counted_event(numbers_, kTa, number);
       if (!event) continue;
       const uint64_t place = uint64_t{a} * units_.compute_units + unit;
@@ -249,9 +254,10 @@ uint32_t PerformanceCounters::read(uint32_t address, uint32_t die) const {
     return static_cast<uint32_t>(is_high ? count >> 32 : count);
   };
   const MutexLock lock(mutex_);
-  if (kSequencerSelects.has(address)) return of_sequencer_[address - kSequencerSelects.first];
-  if (kLauncherSelects.has(address)) return of_launcher_[address - kLauncherSelects.first];
-  if (kAddresserSelects.has(address)) return of_addressers_[index_ & 0xff][address - kAddresserSelects.first];
+  if (kSequencerSelects.has(address)) return sequencer_selects_[address - kSequencerSelects.first];
+  if (kLauncherSelects.has(address)) return launcher_selects_[address - kLauncherSelects.first];
+  if (kAddresserSelects.has(address))
+    return addresser_selects_[index_ & 0xff][address - kAddresserSelects.first];
   if (kSequencerCounts.has(address)) {
     const uint32_t place = address - kSequencerCounts.first;
     return half(of_sequencer(place / 2, die), place % 2 != 0);
@@ -275,6 +281,8 @@ bool PerformanceCounters::is_running() const {
 bool PerformanceCounters::selects_lds() const {
   const MutexLock lock(mutex_);
   for (uint32_t counter = 0; counter < kSequencerCounters; ++counter) {
+    const uint32_t place = counts_processors() ? 2 * counter : counter;
+    if (place >= kSequencerCounters || (selected_since_reset_ >> place & 1) == 0) continue;
     const auto event = event_of_sequencer(counter);
     if (event && needs_lds_counts(*event)) return true;
   }

@@ -47,7 +47,7 @@ std::optional<WaveEvent> counted_event(EventNumbers numbers, CounterBlock block,
 
 /// An event that a program selects and that cannot be counted.
 struct UnknownEvent {
-  std::string_view block;  ///< As AMD names it; static
+  std::string_view block;  ///< A block of AMD's headers, or several at one address; static
   uint32_t number;
 
   bool operator==(const UnknownEvent&) const = default;
@@ -77,7 +77,8 @@ class PerformanceCounters {
   static std::optional<UnknownEvent> selected_elsewhere(uint32_t address, uint32_t value);
 
   bool is_running() const;
-  /// Whether an event of needs_lds_counts() is selected.
+  /// Whether an event of needs_lds_counts() has been selected since the last reset. Profilers select events
+  /// between a reset and the start; they leave the SELECT registers of unused counters as they were.
   bool selects_lds() const;
   /// Adds the events of a dispatch, also if the counters have been stopped since it started.
   void add(const WaveEvents& events);
@@ -104,11 +105,12 @@ class PerformanceCounters {
   mutable Mutex mutex_;
   bool is_running_ RIGEL_GUARDED_BY(mutex_) = false;
   uint32_t control_ RIGEL_GUARDED_BY(mutex_) = 0;
-  uint32_t index_ RIGEL_GUARDED_BY(mutex_) = 0;  // GRBM_GFX_INDEX
+  uint32_t index_ RIGEL_GUARDED_BY(mutex_) = 0;                 // GRBM_GFX_INDEX
+  uint32_t selected_since_reset_ RIGEL_GUARDED_BY(mutex_) = 0;  // bit: SELECT register of a sequencer
   // Values of SELECT registers.
-  std::array<uint32_t, kSequencerCounters> of_sequencer_ RIGEL_GUARDED_BY(mutex_){};
-  std::array<uint32_t, kLauncherRegisters> of_launcher_ RIGEL_GUARDED_BY(mutex_){};
-  std::vector<AddresserSelects> of_addressers_ RIGEL_GUARDED_BY(mutex_) =
+  std::array<uint32_t, kSequencerCounters> sequencer_selects_ RIGEL_GUARDED_BY(mutex_){};
+  std::array<uint32_t, kLauncherRegisters> launcher_selects_ RIGEL_GUARDED_BY(mutex_){};
+  std::vector<AddresserSelects> addresser_selects_ RIGEL_GUARDED_BY(mutex_) =
       std::vector<AddresserSelects>(kInstances);
   WaveEvents events_ RIGEL_GUARDED_BY(mutex_);
 };

@@ -216,6 +216,23 @@ TEST(PerformanceCountersOfLds, AreRequestedBySelection) {
   EXPECT_FALSE(counters.selects_lds());
 }
 
+// Profilers select events between a reset and the start, and do not clear registers that they do not use.
+TEST(PerformanceCountersOfLds, AreNotRequestedBySelectionOfEarlierProfile) {
+  PerformanceCounters counters(EventNumbers::kVega, {});
+  counters.write(kControl, 0);
+  counters.write(kSelect, 93);
+  counters.write(kSelect + 1, 98);
+  counters.write(kControl, 0);
+  counters.write(kControl, 1);
+  EXPECT_TRUE(counters.selects_lds());
+  counters.write(kControl, 2);
+  counters.write(kControl, 0);
+  counters.write(kSelect, 4);
+  counters.write(kControl, 0);
+  counters.write(kControl, 1);
+  EXPECT_FALSE(counters.selects_lds());
+}
+
 TEST(UnknownEvents, NameTheirBlock) {
   PerformanceCounters counters(EventNumbers::kVega, {});
   EXPECT_EQ(counters.write(kAddresserSelect, 15), (UnknownEvent{"TA", 15})) << "TA_BUSY";

@@ -50,7 +50,8 @@ enum class WaveEvent : uint8_t {
 };
 constexpr auto kWaveEvents = static_cast<size_t>(WaveEvent::kCount);
 
-/// Events that are counted only if a dispatch requests them, because its kernel is then interpreted.
+/// Returns whether an event is counted only if a dispatch requests it, because its kernel is then
+/// interpreted.
 constexpr bool needs_lds_counts(WaveEvent event) {
   return event == WaveEvent::kLdsCycles || event == WaveEvent::kLdsConflicts;
 }
