@@ -153,7 +153,7 @@ profile::Occupancy Launch::occupancy() const {
 void Launch::set_checked() {
   check::Findings& findings = check::Findings::of_process();
   const check::Options& options = findings.options();
-  is_checked_ = true;
+  is_checked_ = has_selected_checks_ = true;
   checks_bounds_ = options.has(check::Tool::kMemory);
   tracks_undefined_ = options.has(check::Tool::kInit);
   if (!checks_bounds_ && !tracks_undefined_) return;

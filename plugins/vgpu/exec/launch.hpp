@@ -82,6 +82,9 @@ class Launch final : public Core {
   check::Allocations* allocations() const { return allocations_; }
   /// The record if bounds are checked, otherwise null.
   check::Allocations* bounds() const { return checks_bounds_ ? allocations_ : nullptr; }
+  /// Whether the checks that the user selected apply. is_checked() is also true if only its memory operations
+  /// are counted.
+  bool has_selected_checks() const { return has_selected_checks_; }
   /// Whether undefined values are checked.
   bool tracks_undefined() const { return tracks_undefined_; }
   /// The accesses of its work-groups; null if races are not checked. set_races(): call before the launch is
@@ -228,6 +231,7 @@ class Launch final : public Core {
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
   bool is_checked_ = false;
+  bool has_selected_checks_ = false;
   uint64_t number_ = 0;
   check::Allocations* allocations_ = nullptr;
   bool checks_bounds_ = false;

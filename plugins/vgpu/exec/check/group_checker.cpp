@@ -53,11 +53,12 @@ GroupChecker::GroupChecker(check::Findings& findings) : findings_(findings), opt
 void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   launch_ = &launch;
   group_ = &group;
+  has_selected_checks_ = launch.has_selected_checks();
   allocations_ = launch.allocations();
   counts_memory_ = launch.profile() != nullptr && launch.profile()->counts_memory();
-  if (options_.has(Tool::kRaces)) start_races(launch);
+  if (has(Tool::kRaces)) start_races(launch);
   start_group();
-  if (init_ != nullptr) init_->start(group, {launch.initial_scalars(), launch.initial_rows(), allocations_});
+  if (has(Tool::kInit)) init_->start(group, {launch.initial_scalars(), launch.initial_rows(), allocations_});
 }
 
 void GroupChecker::start_races(const Launch& launch) {
@@ -79,7 +80,7 @@ void GroupChecker::start_group() {
   place_ = group_->place;
   number_ = (member_ != nullptr ? member_->groups.begin : 0) + place_;
   std::fill(std::begin(awaited_), std::end(awaited_), 0);
-  if (!options_.has(Tool::kRaces)) return;
+  if (!has(Tool::kRaces)) return;
   clocks_.start(group_->wave_count);
   arrived_ = 0;
   for (const uint64_t dword : dwords_of_locations_) location_of_dword_[dword] = 0;
@@ -140,7 +141,7 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
     member_->may_signal.store(true, std::memory_order_relaxed);
   if ((site & (kSiteIsBarrier | kSiteInvalidates)) != 0) has_loaded_[w] = false;
   if (may_acquire_[w] || completes_acquire) {
-    if (!synchronizes_ && options_.has(Tool::kRaces)) {
+    if (!synchronizes_ && has(Tool::kRaces)) {
       findings_.note_unchecked(
           "races of waves after an atomic operation on memory or a load that bypasses the cache, because it "
           "may "
@@ -167,8 +168,8 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
 void GroupChecker::reach_barrier(const MicroOp* op, const Wave& wave, uint64_t exec) {
   const uint32_t w = wave.id_in_group;
   const MicroOp* const other = std::exchange(group_->barrier, op);
-  if (options_.has(Tool::kRaces)) arrived_ |= 1u << w;
-  if (!options_.has(Tool::kSync)) return;
+  if (has(Tool::kRaces)) arrived_ |= 1u << w;
+  if (!has(Tool::kSync)) return;
   if (const uint64_t missing = wave.launched_exec & ~exec; missing != 0) {
     awaited_[w] |= missing;
     missed_[w] = op;
@@ -184,7 +185,7 @@ void GroupChecker::reach_barrier(const MicroOp* op, const Wave& wave, uint64_t e
 }
 
 void GroupChecker::release(uint32_t waves) {
-  if (waves == group_->all_waves() || !options_.has(Tool::kSync)) return;
+  if (waves == group_->all_waves() || !has(Tool::kSync)) return;
   // The hardware continues if the other waves have ended, so programs that rely on it work on AMD GPUs.
   const auto w = static_cast<uint32_t>(std::countr_zero(waves));
   const Wave& wave = group_->waves[w];
@@ -272,7 +273,7 @@ void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) 
 void GroupChecker::access_private(const Wave& wave, const LaneAccesses& accesses) {
   if (counts_memory_) memory_counter_.access_private(accesses);
   const uint64_t limit = launch_->dispatch().private_bytes;
-  if (!options_.has(Tool::kMemory) || limit == 0) return;
+  if (!has(Tool::kMemory) || limit == 0) return;
   uint64_t outside = 0;
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     if (accesses.at[lane] + accesses.bytes > limit) outside |= bit_of(lane);
@@ -510,14 +511,14 @@ void GroupChecker::access_lds(const Wave& wave, LaneAccesses& accesses, uint32_t
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     if (accesses.at[lane] + accesses.bytes > exact) outside |= bit_of(lane);
   });
-  if (outside != 0 && options_.has(Tool::kMemory)) {
+  if (outside != 0 && has(Tool::kMemory)) {
     if (RawFinding* const raw = find(Tool::kMemory, kOutsideLds, Severity::kError, wave, outside)) {
       raw->summary = fmt::format("out-of-bounds {} of {} at byte {} of LDS; the work-group has {}",
                                  verb_of(accesses.kind), bytes_text(accesses.bytes),
                                  accesses.at[std::countr_zero(outside)], bytes_text(exact));
     }
   }
-  if (!options_.has(Tool::kRaces) || group_->wave_count == 1) return;
+  if (!has(Tool::kRaces) || group_->wave_count == 1) return;
   accesses.lanes &= ~outside;
   check_races<true>(wave, accesses);
 }
@@ -525,7 +526,7 @@ void GroupChecker::access_lds(const Wave& wave, LaneAccesses& accesses, uint32_t
 void GroupChecker::access_memory(const Wave& wave, LaneAccesses& accesses) {
   if (accesses.kind == AccessKind::kRead && !accesses.is_scalar) has_loaded_[wave.id_in_group] = true;
   if (counts_memory_) memory_counter_.access_memory(accesses);
-  if (options_.has(Tool::kMemory)) check_bounds(wave, accesses);
+  if (has(Tool::kMemory)) check_bounds(wave, accesses);
   if (checks_memory_races_) check_races<false>(wave, accesses);
 }
 

@@ -88,10 +88,12 @@ class GroupChecker final : private UndefinedUseListener {
 
   /// The wave is about to execute an instruction with this rule.
   void at_rule(const MicroOp* op, Wave& wave, uint64_t exec, const InitRule& rule);
-  bool observes_accesses() const { return options_.observes_accesses() || counts_memory_; }
+  bool observes_accesses() const {
+    return counts_memory_ || (has_selected_checks_ && options_.observes_accesses());
+  }
   MemoryCounter::Counts take_memory_counts() { return memory_counter_.take(); }
-  /// Null: the check is not selected.
-  InitChecker* init() { return init_.get(); }
+  /// Null: the check does not apply to the launch.
+  InitChecker* init() { return has_selected_checks_ ? init_.get() : nullptr; }
 
   /// All waves that have not ended have arrived; `waves` (bits) continue.
   void release(uint32_t waves);
@@ -125,6 +127,8 @@ class GroupChecker final : private UndefinedUseListener {
   void pass_barrier();
   uint32_t site_number(const MicroOp* op);
   LaunchRaces::Page* page_of(uint64_t va);
+  /// Whether a check applies to the launch.
+  bool has(check::Tool tool) const { return has_selected_checks_ && options_.has(tool); }
   /// Counts a finding at the wave's present instruction, or at `kind_pc`. Returns a new RawFinding to be
   /// completed, or null if it is known.
   RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave,
@@ -176,6 +180,7 @@ class GroupChecker final : private UndefinedUseListener {
   static constexpr size_t kKnownChunks = 64;
   KnownChunk known_chunks_[kKnownChunks];
 
+  bool has_selected_checks_ = false;   // of the launch
   std::unique_ptr<InitChecker> init_;  // null: not selected
 
   bool counts_memory_ = false;  // for the launch's profile
