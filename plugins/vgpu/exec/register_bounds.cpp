@@ -27,9 +27,8 @@ bool is_indexed_by_m0(isa::Op op) {
 
 // Returns the operand from which M0 selects registers, or null.
 const isa::Operand* block_of_registers(const isa::Instruction& instruction) {
-  const isa::MemoryShape* const memory = isa::memory_shape(instruction.op);
-  if (memory == nullptr || !memory->is_block) return nullptr;
-  return memory->verb == isa::Verb::kLoad ? &instruction.vdst : &instruction.vdata;
+  if (!isa::accesses_block(instruction.op)) return nullptr;
+  return instruction.vdst.exists() ? &instruction.vdst : &instruction.vdata;
 }
 
 }  // namespace

@@ -64,11 +64,6 @@ void yield(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op + 1, wave);
 }
 
-bool has_block(isa::Op op) {
-  const isa::MemoryShape* const shape = isa::memory_shape(op);
-  return shape != nullptr && shape->is_block;
-}
-
 void count_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   wave->group->counters->count(op->aux, static_cast<unsigned>(__builtin_popcountll(exec)));
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -283,7 +278,7 @@ struct TranslatedCode::Translation final : Emitter {
       emitted.resize(before);
       return reject(refusal);
     }
-    if (key.counted && has_block(instruction.op)) emit(count_block).aux = counter;
+    if (key.counted && isa::accesses_block(instruction.op)) emit(count_block).aux = counter;
     if (rule != nullptr && moves_lanes != 0) {
       auto* const map = static_cast<LaneMap*>(allocate(sizeof(LaneMap), alignof(LaneMap)));
       *map = lanes_moved_by(emitted[moves_lanes - 1], instruction, key.layout.wave_size);

@@ -85,12 +85,6 @@ bool uses_other_lanes(const Instruction& in) {
                     Op::ds_append, Op::ds_consume, Op::ds_ordered_count});
 }
 
-// M0 selects registers of a block.
-bool has_block(Op op) {
-  const MemoryShape* const shape = memory_shape(op);
-  return shape != nullptr && shape->is_block;
-}
-
 // s_setreg writes a field of any hardware register.
 bool changes_mode(const Instruction& in) {
   const bool names_register = in.op == Op::s_setreg_b32 || in.op == Op::s_setreg_imm32_b32;
@@ -200,7 +194,7 @@ class Reader {
   }
 
   bool keeps_part_of_load() const {
-    return keeps_half(in_.op, traits_) || has_block(in_.op) || in_.tfe ||
+    return keeps_half(in_.op, traits_) || accesses_block(in_.op) || in_.tfe ||
            (in_.encoding == Encoding::kMimg && in_.d16);
   }
 
@@ -259,7 +253,8 @@ class Reader {
       add(effects_.reads, in_.dst[1]);
     }
     effects_.writes_inactive_lanes = is_matrix || in_.op == Op::v_writelane_b32;
-    if (in_.encoding == Encoding::kVintrp || in_.lds || in_.gds || reads_m0_for_lds() || has_block(in_.op))
+    if (in_.encoding == Encoding::kVintrp || in_.lds || in_.gds || reads_m0_for_lds() ||
+        accesses_block(in_.op))
       effects_.reads.scalars.set(code::kM0);
     if (in_.encoding == Encoding::kFlat || in_.encoding == Encoding::kScratch) {
       if (!traits_.flat_scratch_is_hidden) effects_.reads.scalars.set(102).set(103);

@@ -121,4 +121,10 @@ const MemoryShape* memory_shape(Op op);
 /// The same, with what depends on the chip.
 const MemoryShape* memory_shape(Op op, const Traits& traits);
 
+/// Whether the operation accesses a block of registers (MemoryShape::is_block).
+inline bool accesses_block(Op op) {
+  const MemoryShape* const shape = memory_shape(op);
+  return shape != nullptr && shape->is_block;
+}
+
 }  // namespace rigel::vgpu::isa

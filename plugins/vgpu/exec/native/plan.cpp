@@ -182,6 +182,14 @@ bool may_leave(const isa::Instruction& in) {
          in.encoding == Encoding::kSopp || isa::is_graphics(in.encoding);
 }
 
+// Whether a block load can write its address register. If a later register of the block gets undefined bits,
+// compiled code leaves, and the interpreter executes the whole load again.
+bool overwrites_own_address(const isa::Instruction& in) {
+  if (!isa::accesses_block(in.op) || !in.vdst.is_vgpr() || !in.vaddr.is_vgpr()) return false;
+  const uint32_t first = in.vdst.vgpr(), address = in.vaddr.vgpr();
+  return address < first + isa::kBlockRegisters && first < address + in.vaddr.dwords;
+}
+
 // With rounding other than to nearest, negation before and after rounding differ, and LLVM does not
 // distinguish them.
 bool has_sign_to_keep(const isa::Instruction& in, uint32_t mode) {
@@ -436,7 +444,7 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   if (request_.checked && is_observed && !is_ignored_[index]) emit_note_site(in, storage);
   site.report_count = static_cast<uint32_t>(storage.emitted.size() - first);
   const Refusal refusal = is_ignored_[index] || is_checked_barrier ? Refusal() : lower(in, context, storage);
-  if (request_.is_counted && refusal.empty() && memory != nullptr && memory->is_block) {
+  if (request_.is_counted && refusal.empty() && isa::accesses_block(in.op)) {
     site.block_counter = static_cast<int32_t>(storage.emitted.size());
     storage.emit(count_block);
   }
@@ -467,6 +475,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
     site.kind = Site::Kind::kNothing;
   } else if (may_leave(in)) {
     leave("a wave may stop at it");
+  } else if (request_.tracks_undefined && overwrites_own_address(in)) {
+    leave("it overwrites its address before all loaded bits are checked");
   } else {
     site.kind = accesses_agprs(node.effects) ? Site::Kind::kCall : kind_of(in, plan_);
     if (request_.reports_accesses && site.report_count != 0 && !needs_no_report(index)) {

@@ -70,6 +70,21 @@ TEST_F(Plans, InlineMemoryOperationsOfOtherCheckedKernels) {
   EXPECT_EQ(store.operations, (*plan)->operations + store.first_operation + 1);
 }
 
+// Compiled code leaves a load that finds undefined bits, and the interpreter executes the whole load again.
+TEST_F(Plans, LeaveBlockLoadThatMayOverwriteItsAddress) {
+  constexpr uint32_t kLoadBlock[] = {0xee14c07c, 0};                       // global_load_block v[0:31], …
+  constexpr uint32_t kEndOfGfx12 = 0xbfb00000, kMoveOfGfx12 = 0x7e420280;  // v_mov_b32 v33, 0
+  for (const uint32_t address : {0u, 32u}) {
+    Request request = request_of({kMoveOfGfx12, kLoadBlock[0], kLoadBlock[1], address, kEndOfGfx12}, {});
+    request.target = *isa::target_of("gfx1201");
+    request.layout = {32, 64};
+    request.checked = request.tracks_undefined = true;
+    const auto plan = make_plan(request);
+    ASSERT_TRUE(plan) << plan.error();
+    EXPECT_EQ((*plan)->sites[1].kind == What::kToInterpreter, address == 0);
+  }
+}
+
 TEST_F(Plans, FailIfFirstBlockLeaves) {
   for (const uint32_t leaves : {kJump, kMessage}) {
     const auto plan = make_plan(request_of({kMove, leaves}));

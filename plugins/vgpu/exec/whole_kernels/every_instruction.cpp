@@ -26,11 +26,6 @@ struct TableRow {
   bool is_access = false;
 };
 
-bool has_block(const TableRow& row) {
-  const isa::MemoryShape* const memory = isa::memory_shape(isa::tables::rows()[row.row].op);
-  return memory != nullptr && memory->is_block;
-}
-
 class EveryInstruction : InstructionWriter {
  public:
   EveryInstruction(Kernel& kernel, Draw& draw)
@@ -45,7 +40,7 @@ class EveryInstruction : InstructionWriter {
       const Words words =
           row.is_access ? access_.of_row(row.row, draw_, places()) : alu_.of_row(row.row, draw_, registers());
       if (words.empty()) continue;
-      const bool is_block = has_block(row);
+      const bool is_block = isa::accesses_block(isa::tables::rows()[row.row].op);
       if (is_block) s_mov(isa::code::kM0, draw_.below(1u << AccessRegisters::kBlockRegisters));
       add(words);
       if (is_block) s_mov(isa::code::kM0, ~0u);

@@ -201,8 +201,7 @@ Words RandomAccess::scalar(Op op, Draw& draw, const AccessRegisters& registers) 
 
 bool RandomAccess::is_allowed(const isa::Instruction& in, const AccessRegisters& registers) const {
   if (in.tfe || in.lds || in.gds) return false;
-  const isa::MemoryShape* const memory = isa::memory_shape(in.op);
-  const bool is_block = memory != nullptr && memory->is_block;
+  const bool is_block = isa::accesses_block(in.op);
   for (const isa::Operand* const operand : {&in.vdata, &in.vdata2, &in.vdst}) {
     if (!operand->exists()) continue;
     const uint32_t dwords = is_block ? AccessRegisters::kBlockRegisters : operand->dwords;
