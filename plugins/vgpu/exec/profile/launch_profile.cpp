@@ -151,8 +151,8 @@ bool is_buffer(const isa::Instruction& instruction) {
   return instruction.encoding == isa::Encoding::kMubuf || instruction.encoding == isa::Encoding::kMtbuf;
 }
 
-// The events of sequencers. gfx9's documentation of SQ_INSTS_FLAT does not tell whether GLOBAL and
-// SCRATCH count; they are FLAT instructions with another segment, so they do here.
+// The events of sequencers. gfx9's documentation of SQ_INSTS_FLAT does not mention GLOBAL and
+// SCRATCH. They are FLAT instructions with another segment, so they count here.
 void add_events(const isa::Instruction& instruction, const profile::Count& count, WaveEvents& events) {
   const auto add = [&](WaveEvent event) { events[event] += count.times; };
   add(WaveEvent::kInstructions);

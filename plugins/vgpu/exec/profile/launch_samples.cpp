@@ -13,7 +13,7 @@ bool precedes(const PcSample& a, const PcSample& b) {
 
 }  // namespace
 
-// A sample that is not among the first most_ ones now will not be later.
+// A sample that follows most_ others is lost: it also follows them after other samples arrive.
 void LaunchSamples::add(std::span<const PcSample> samples, uint64_t lost) noexcept {
   lost_ += lost + samples.size();
   const size_t limit = most_ + most_ / 4;

@@ -14,7 +14,8 @@ namespace rigel::vgpu::exec {
 
 class LaunchSamples {
  public:
-  /// Maximum number of samples of a launch that are kept: 40 MB.
+  /// Maximum number of samples of a launch that are kept. They take 40 bytes each, and up to
+  /// three times as much while samples are sorted.
   static constexpr size_t kMostSamples = size_t{1} << 20;
 
   explicit LaunchSamples(size_t most = kMostSamples) : most_(most) {}
