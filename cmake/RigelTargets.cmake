@@ -134,7 +134,7 @@ function(rigel_add_test name)
   endif()
   # The other builds compare more results of random instructions and kernels.
   if(RIGEL_SANITIZE AND name MATCHES "^vgpu_(reference|whole_kernels)")
-    list(APPEND ARG_ENVIRONMENT RIGEL_DRAWS=2 RIGEL_KERNELS=50 RIGEL_COMPILED_KERNELS=10)
+    list(APPEND ARG_ENVIRONMENT RIGEL_DRAWS=3 RIGEL_KERNELS=50 RIGEL_COMPILED_KERNELS=10)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
