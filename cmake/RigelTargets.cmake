@@ -80,8 +80,8 @@ endfunction()
 # rigel_discover_tests(<program> [FORKS] [SLOW <regular expression>] [PROPERTIES <property> <value>...])
 # Makes each test of a GoogleTest program a ctest. Tests whose names match SLOW are slow, the others quick.
 # Sanitized programs take up to a tenth of a second to start, longer than most tests run. Their tests run
-# together, in quick parts: <program>.<part>. FORKS: each test has a process with ThreadSanitizer, too. Linux
-# refuses to fork a process of many tests there, because the sanitizer has mapped too much memory.
+# together, in parts: <program>.<part>, with the label quick. FORKS: with ThreadSanitizer each test has a process
+# of its own. There, Linux refuses to fork a process of many tests, because the sanitizer has mapped too much memory.
 set(RIGEL_SANITIZED_PARTS 4)
 function(rigel_discover_tests name)
   cmake_parse_arguments(ARG "FORKS" "SLOW" "PROPERTIES" ${ARGN})

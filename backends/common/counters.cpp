@@ -23,10 +23,6 @@ constexpr uint32_t kForceAllProcesses = 0x1ffff;                // SQ_PERFCOUNTE
 constexpr uint32_t kAllArrays = 1u << 29, kAllInstances = 1u << 30, kAllEngines = 1u << 31;
 constexpr uint32_t kEverywhere = kAllArrays | kAllInstances | kAllEngines;
 
-constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
-constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
-constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
-
 // Counters of an instance that can count at a time.
 constexpr uint32_t counters_of(uint32_t block) {
   return block == kSq ? 8 : block == kTa ? 2 : block == kSpi ? 6 : 0;
@@ -112,8 +108,8 @@ void select(const CounterDevice& device, std::span<const Event> events, Commands
     const Event& event = events[i];
     const Registers registers = registers_of(generation, event.block_name, counter_of(events, i));
     if (event.block_name != kTa) {
-      const uint32_t more = event.block_name == kSq ? generation.select : 0;
-      commands.set(registers.select, event.counter_id | more);
+      const uint32_t select_bits = event.block_name == kSq ? generation.select : 0;
+      commands.set(registers.select, event.counter_id | select_bits);
       continue;
     }
     hsabe_counter_block_t block{};

@@ -20,6 +20,15 @@
 
 namespace rigel::gfx {
 
+// Blocks with supported events.
+inline constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
+inline constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
+inline constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
+
+/// TA_PERFCOUNT_SEL of all generations but MI300: total, buffer and flat wavefronts; of these, reads, writes
+/// and atomics.
+inline constexpr uint16_t kAddresserEvents[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
+
 /// A kind of block of chips from `first` to `last`.
 struct CounterBlock {
   hsa_ven_amd_aqlprofile_block_name_t id;

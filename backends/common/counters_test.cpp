@@ -16,7 +16,6 @@ namespace {
 
 using Event = hsa_ven_amd_aqlprofile_event_t;
 
-constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
 constexpr uint32_t kIndexRegister = 0xc200, kLow = 0xd1c0, kControlRegister = 0xd808,
                    kSelectRegister = 0xd9c0;
 

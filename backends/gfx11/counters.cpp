@@ -24,20 +24,15 @@ constexpr gfx::CounterBlock kBlocks[] = {
     // clang-format on
 };
 
-constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
-constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
-constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
-
 // soc21_enum.h. SQ_PERF_SEL: WAVES, WAVES_32, WAVES_64, ITEMS, INSTS_ALL, BRANCH, EXP_GDS, GDS, EXP,
 // FLAT, LDS, SALU, SMEM, SENDMSG, VALU, TEX_LOAD, TEX_STORE, WAVE32_INSTS, WAVE64_INSTS. SQC_PERF_SEL:
 // LDS_BANK_CONFLICT, LDS_IDX_ACTIVE.
 constexpr uint16_t kSequencer[] = {4,  5,  6,  8,  48, 49, 53, 54, 55,  56, 57,
                                    58, 59, 61, 62, 66, 67, 82, 83, 256, 261};
-// TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, loads, stores and atomics.
-constexpr uint16_t kAddresser[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
 // SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
 constexpr uint16_t kLauncher[] = {46, 49};
-constexpr gfx::CounterEvents kEvents[] = {{kSq, kSequencer}, {kTa, kAddresser}, {kSpi, kLauncher}};
+constexpr gfx::CounterEvents kEvents[] = {
+    {gfx::kSq, kSequencer}, {gfx::kTa, gfx::kAddresserEvents}, {gfx::kSpi, kLauncher}};
 
 }  // namespace
 

@@ -21,20 +21,15 @@ constexpr gfx::CounterBlock kBlocks[] = {
     // clang-format on
 };
 
-constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
-constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
-constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
-
 // basic_counters.xml of AMD's rocprofiler and gfx_8_0_enum.h. SQ_PERF_SEL: WAVES, ITEMS, INSTS, VALU,
 // VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, EXP, EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU,
 // INST_CYCLES_SALU, THREAD_CYCLES_VALU, LDS_BANK_CONFLICT, LDS_IDX_ACTIVE.
 constexpr uint16_t kSequencer[] = {4,  14, 25, 26, 27, 28, 29, 30, 31, 32, 34,
                                    35, 36, 37, 38, 39, 69, 86, 89, 97, 102};
-// TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, reads, writes and atomics.
-constexpr uint16_t kAddresser[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
 // SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
 constexpr uint16_t kLauncher[] = {65, 68};
-constexpr gfx::CounterEvents kEvents[] = {{kSq, kSequencer}, {kTa, kAddresser}, {kSpi, kLauncher}};
+constexpr gfx::CounterEvents kEvents[] = {
+    {gfx::kSq, kSequencer}, {gfx::kTa, gfx::kAddresserEvents}, {gfx::kSpi, kLauncher}};
 
 }  // namespace
 

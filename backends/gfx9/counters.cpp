@@ -36,10 +36,6 @@ constexpr gfx::CounterBlock kBlocks[] = {
     // clang-format on
 };
 
-constexpr auto kSq = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SQ;
-constexpr auto kTa = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_TA;
-constexpr auto kSpi = HSA_VEN_AMD_AQLPROFILE_BLOCK_NAME_SPI;
-
 // vega10_enum.h, and for the later chips counter_defs.yaml of AMD's rocprofiler-sdk. SQ_PERF_SEL: WAVES,
 // ITEMS, INSTS, VALU, (later chips: MFMA,) VMEM_WR, VMEM_RD, VMEM, SALU, SMEM, FLAT, LDS, GDS, (not MI200 and
 // MI300: EXP,) EXP_GDS, BRANCH, SENDMSG, ACTIVE_INST_VALU, INST_CYCLES_SALU, THREAD_CYCLES_VALU,
@@ -52,17 +48,16 @@ constexpr uint16_t kMi200Numbers[] = {4,  14, 25, 26, 52, 53, 54,  55,  56,  57,
                                       60, 61, 63, 64, 65, 99, 112, 113, 121, 126};
 constexpr uint16_t kMi300Numbers[] = {4,  14, 25, 26, 56, 57,  58,  59,  60,  61, 62,
                                       65, 66, 68, 69, 70, 104, 117, 118, 126, 131};
-// TA_PERFCOUNT_SEL: total, buffer and flat wavefronts; of these, reads, writes and atomics.
-constexpr uint16_t kAddresser[] = {32, 44, 45, 46, 47, 100, 101, 102, 103};
+// TA_PERFCOUNT_SEL, in the order of kAddresserEvents.
 constexpr uint16_t kMi300Addresser[] = {29, 32, 33, 34, 35, 51, 52, 53, 54};
 // SPI_PERFCNT_SEL: CSN_NUM_THREADGROUPS, CSN_WAVE.
 constexpr uint16_t kLauncher[] = {65, 68}, kMiLauncher[] = {49, 52};
 constexpr gfx::CounterEvents kEvents[] = {
-    {kSq, kMi100Numbers, kMi100, kMi100},   {kSq, kMi200Numbers, kMi200, kMi200},
-    {kSq, kMi300Numbers, kMi300, kMi300},   {kSq, kVega},
-    {kTa, kMi300Addresser, kMi300, kMi300}, {kTa, kAddresser},
-    {kSpi, kMiLauncher, kMi100, kMi100},    {kSpi, kMiLauncher, kMi200, kMi200},
-    {kSpi, kMiLauncher, kMi300, kMi300},    {kSpi, kLauncher},
+    {gfx::kSq, kMi100Numbers, kMi100, kMi100},   {gfx::kSq, kMi200Numbers, kMi200, kMi200},
+    {gfx::kSq, kMi300Numbers, kMi300, kMi300},   {gfx::kSq, kVega},
+    {gfx::kTa, kMi300Addresser, kMi300, kMi300}, {gfx::kTa, gfx::kAddresserEvents},
+    {gfx::kSpi, kMiLauncher, kMi100, kMi100},    {gfx::kSpi, kMiLauncher, kMi200, kMi200},
+    {gfx::kSpi, kMiLauncher, kMi300, kMi300},    {gfx::kSpi, kLauncher},
 };
 
 }  // namespace

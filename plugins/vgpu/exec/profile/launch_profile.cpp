@@ -301,11 +301,11 @@ WaveEvents LaunchProfile::events_of(const Counts& counts, const Launch& launch, 
   WaveEvents events;
   const profile::Totals totals = totals_of(launch);
   events[WaveEvent::kWaves] = totals.waves;
-  events[launch.layout().wave_size == 32 ? WaveEvent::kWaves32 : WaveEvent::kWaves64] = totals.waves;
+  const bool is_wave32 = launch.layout().wave_size == 32;
+  events[is_wave32 ? WaveEvent::kWaves32 : WaveEvent::kWaves64] = totals.waves;
   events[WaveEvent::kWorkGroups] = totals.work_groups;
   events[WaveEvent::kItems] = totals.work_items;
   const isa::Target& target = code.key().target;
-  const bool is_wave32 = launch.layout().wave_size == 32;
   const Dialect* const dialect = launch.dialect();
   // Of an addresser, for a wave.
   const uint64_t packets = dialect != nullptr && dialect->has_wave32 && !is_wave32 ? 2 : 1;

@@ -14,8 +14,8 @@ namespace rigel::vgpu::exec {
 
 class LaunchSamples {
  public:
-  /// Maximum number of samples of a launch that are kept. They take 40 bytes each, and up to
-  /// three times as much while samples are sorted.
+  /// Maximum number of samples of a launch that are kept. A sample takes 40 bytes, and up to three times as
+  /// much while samples are sorted.
   static constexpr size_t kMostSamples = size_t{1} << 20;
 
   explicit LaunchSamples(size_t most = kMostSamples) : most_(most) {}
@@ -24,8 +24,9 @@ class LaunchSamples {
   /// that are missing. Samples for which the host has no memory are lost, too.
   void add(std::span<const PcSample> samples, uint64_t lost) noexcept;
 
-  /// Returns the samples that are kept, in their order, and the number of lost ones. Call once.
+  /// Returns the samples that are kept, in their order. Call once.
   std::span<const PcSample> finish();
+  /// Returns the number of lost samples; final after finish().
   uint64_t lost() const { return lost_; }
 
  private:
