@@ -77,23 +77,27 @@ function(rigel_label_tests_of_folder)
   endforeach()
 endfunction()
 
-# rigel_discover_tests(<program> [FORKS] [SLOW <regular expression>] [PROPERTIES <property> <value>...])
+# rigel_discover_tests(<program> [FORKS] [PARTS] [SLOW <regular expression>] [PROPERTIES <property> <value>...])
 # Makes each test of a GoogleTest program a ctest. Tests whose names match SLOW are slow, the others quick.
-# Sanitized programs take up to a tenth of a second to start, longer than most tests run. Their tests run
-# together, in parts: <program>.<part>, with the label quick. FORKS: with ThreadSanitizer each test has a process
-# of its own. There, Linux refuses to fork a process of many tests, because the sanitizer has mapped too much memory.
-set(RIGEL_SANITIZED_PARTS 4)
+# PARTS: the program has hundreds of tests that run for less time than a process takes to start. They run
+# together, in parts: <program>.<part>, with the label quick. So do the tests of all sanitized programs, which
+# take up to a tenth of a second to start. FORKS: with ThreadSanitizer each test has a process of its own.
+# There, Linux refuses to fork a process of many tests, because the sanitizer has mapped too much memory.
+set(RIGEL_PARTS 4)
 function(rigel_discover_tests name)
-  cmake_parse_arguments(ARG "FORKS" "SLOW" "PROPERTIES" ${ARGN})
-  if(RIGEL_SANITIZE AND NOT (ARG_FORKS AND RIGEL_SANITIZE MATCHES "thread"))
+  cmake_parse_arguments(ARG "FORKS;PARTS" "SLOW" "PROPERTIES" ${ARGN})
+  if(ARG_PARTS AND (ARG_FORKS OR ARG_SLOW))
+    message(FATAL_ERROR "${name}: PARTS excludes FORKS and SLOW")
+  endif()
+  if(ARG_PARTS OR (RIGEL_SANITIZE AND NOT (ARG_FORKS AND RIGEL_SANITIZE MATCHES "thread")))
     rigel_labels(labels quick)
-    math(EXPR last "${RIGEL_SANITIZED_PARTS} - 1")
+    math(EXPR last "${RIGEL_PARTS} - 1")
     foreach(part RANGE ${last})
       set(test ${RIGEL_TEST_PREFIX}${name}.${part})
       add_test(NAME ${test} COMMAND ${name})
       set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT 900 ${ARG_PROPERTIES})
       set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
-        GTEST_TOTAL_SHARDS=${RIGEL_SANITIZED_PARTS} GTEST_SHARD_INDEX=${part} GTEST_BRIEF=1)
+        GTEST_TOTAL_SHARDS=${RIGEL_PARTS} GTEST_SHARD_INDEX=${part} GTEST_BRIEF=1)
     endforeach()
     return()
   endif()
@@ -121,14 +125,14 @@ endforeach()")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
-# rigel_add_test(<name> SOURCES <file>... [LIBS <target>...] [ENVIRONMENT <VAR=value>...] [SLOW <regular
-# expression>])
-# Adds a GoogleTest program. Each of its tests is a ctest, which is slow if its name matches SLOW.
+# rigel_add_test(<name> [PARTS] SOURCES <file>... [LIBS <target>...] [ENVIRONMENT <VAR=value>...]
+#                [SLOW <regular expression>])
+# Adds a GoogleTest program. PARTS and SLOW: see rigel_discover_tests().
 function(rigel_add_test name)
   if(NOT RIGEL_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SLOW" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "PARTS" "SLOW" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
   if(RIGEL_SANITIZE MATCHES "thread")  # tests that fork continue in the child; TSan's default ends it
     list(APPEND ARG_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
   endif()
@@ -144,7 +148,11 @@ function(rigel_add_test name)
   if(ARG_ENVIRONMENT)
     set_property(TARGET ${name} PROPERTY CROSSCOMPILING_EMULATOR ${CMAKE_COMMAND} -E env ${ARG_ENVIRONMENT})
   endif()
-  rigel_discover_tests(${name} SLOW "${ARG_SLOW}")
+  set(parts)
+  if(ARG_PARTS)
+    set(parts PARTS)
+  endif()
+  rigel_discover_tests(${name} ${parts} SLOW "${ARG_SLOW}")
 endfunction()
 
 # rigel_add_benchmark(<name> SOURCES <file>... [LIBS <target>...])
