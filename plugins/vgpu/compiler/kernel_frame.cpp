@@ -663,14 +663,11 @@ void KernelBuilder::count_segment(uint32_t end) {
   if (segment == plan_.segments.end() || segment->first != counted_ || segment->end != end)
     return fail("a segment differs from the plan's");
   counted_ = end;
-  const auto add = [&](Value* counter, Value* number) {
-    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64(), counter), number), counter);
-  };
   lanes_of_last_ = active_lane_count();
   const auto index = static_cast<uint64_t>(segment - plan_.segments.begin());
-  Value* const counter = at(counters_, index * sizeof(profile::Count));
-  add(at(counter, offsetof(profile::Count, times)), b_.getInt64(1));
-  add(at(counter, offsetof(profile::Count, lanes)), lanes_of_last_);
+  Value* const counter = at(counters_, index * sizeof(Counter) + offsetof(Counter, segments));
+  Value* const added = b_.CreateOr(b_.CreateShl(lanes_of_last_, Counter::kLanesShift), b_.getInt64(1));
+  b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64(), counter), added), counter);
 }
 
 void KernelBuilder::count_until(uint32_t node) {

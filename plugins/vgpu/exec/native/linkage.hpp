@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "plugins/vgpu/exec/check/access.hpp"
+#include "plugins/vgpu/exec/profile/counters.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
-#include "plugins/vgpu/profile/kernel_profile.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -41,9 +41,9 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
 /// the range is not in one extent; the interpreter handles the access.
 std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access);
 
-/// Returns the counters of the wave's work-group for this code: those of segments, then those of single
-/// instructions. They are valid until control leaves.
-profile::Count* find_counters(WorkGroup* group, const Linkage* linkage);
+/// Returns the counters of the wave's work-group for this code's segments. The pointer is valid until control
+/// leaves.
+Counter* find_counters(WorkGroup* group, const Linkage* linkage);
 
 /// Counts `times` (1 or -1) executions of the instructions [first, end) with `lanes` active lanes each.
 void count_instructions(WorkGroup* group, const Linkage* linkage, uint64_t nodes, int64_t lanes,
@@ -63,7 +63,7 @@ struct Linkage {
   decltype(&note_accesses) note = note_accesses;
   uint32_t first_counter = 0;  ///< Index in GroupCounters
   uint32_t segment_count = 0, instruction_count = 0;
-  profile::Count* lost_counts = nullptr;  ///< Used if the host has no memory for a work-group's counters
+  Counter* lost_counters = nullptr;  ///< Used if the host has no memory for a work-group's counters
   decltype(&note_rows) rows = note_rows;
 };
 

@@ -55,7 +55,7 @@ struct Plan::Storage final : Emitter {
   uint32_t offset = 0;
   std::unique_ptr<MicroOp, decltype(&std::free)> operations{nullptr, std::free};
   Linkage linkage;
-  std::vector<profile::Count> lost_counts;
+  std::vector<Counter> lost_counters;
 };
 
 namespace {
@@ -757,20 +757,23 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
   return wave->stop == Stop::kRunning;
 }
 
-profile::Count* find_counters(WorkGroup* group, const Linkage* linkage) {
-  profile::Count* const counters =
-      group->counters->range(linkage->first_counter, linkage->segment_count + linkage->instruction_count);
-  return counters != nullptr ? counters : linkage->lost_counts;
+Counter* find_counters(WorkGroup* group, const Linkage* linkage) {
+  GroupCounters& counters = *group->counters;
+  const uint32_t end = linkage->first_counter + linkage->segment_count + linkage->instruction_count;
+  if (!counters.reserve(end)) return linkage->lost_counters;
+  return counters.range(linkage->first_counter, linkage->segment_count);
 }
 
 void count_instructions(WorkGroup* group, const Linkage* linkage, uint64_t nodes, int64_t lanes,
                         int64_t times) {
-  profile::Count* const counters = find_counters(group, linkage);
-  const auto first = static_cast<uint32_t>(nodes), end = static_cast<uint32_t>(nodes >> 32);
-  for (uint32_t node = first; node < end; ++node) {
-    profile::Count& counter = counters[linkage->segment_count + node];
-    counter.times += static_cast<uint64_t>(times);
-    counter.lanes += static_cast<uint64_t>(lanes * times);
+  GroupCounters& counters = *group->counters;
+  const auto first = static_cast<uint32_t>(nodes), count = static_cast<uint32_t>(nodes >> 32) - first;
+  const uint32_t index = linkage->first_counter + linkage->segment_count + first;
+  if (!counters.reserve(index + count)) return;
+  Counter* const instructions = counters.range(index, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    instructions[i].count.times += static_cast<uint64_t>(times);
+    instructions[i].count.lanes += static_cast<uint64_t>(lanes * times);
   }
 }
 
@@ -792,8 +795,8 @@ void attach(Plan& plan, TranslatedCode& code, CountedPlaces& places, Run run) {
   if (plan.is_counted) {
     Linkage& linkage = plan.storage->linkage;
     add_counters(plan, places, linkage);
-    plan.storage->lost_counts.resize(size_t{linkage.segment_count} + linkage.instruction_count);
-    linkage.lost_counts = plan.storage->lost_counts.data();
+    plan.storage->lost_counters.resize(linkage.segment_count);
+    linkage.lost_counters = plan.storage->lost_counters.data();
     for (uint32_t node = 0; node < plan.sites.size(); ++node) {
       const int32_t operation = plan.sites[node].block_counter;
       if (operation >= 0)

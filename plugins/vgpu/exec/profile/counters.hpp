@@ -4,6 +4,7 @@
 // work-groups.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -56,6 +57,23 @@ struct Wave;
 /// the instruction.
 void count_block(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
+/// Counts of one counter since GroupCounters::clear(), for one work-group.
+struct Counter {
+  /// Compiled code adds 1 and, shifted by this, the number of active lanes to `segments`, so that a segment
+  /// costs one addition. The scheduler clears the counters after each slice, of fewer than 2^22 instructions.
+  static constexpr unsigned kLanesShift = 24;
+
+  profile::Count count;
+  uint64_t segments = 0;
+
+  profile::Count sum() const {
+    profile::Count sum = count;
+    sum.times += segments & ((uint64_t{1} << kLanesShift) - 1);
+    sum.lanes += segments >> kLanesShift;
+    return sum;
+  }
+};
+
 /// The counters of one resident work-group.
 ///
 /// Threads: the worker of the work-group.
@@ -64,50 +82,66 @@ class GroupCounters {
   /// Counts an instruction with `lanes` active lanes. Called by handlers; does not throw.
   void count(uint32_t index, unsigned lanes) noexcept {
     if (index >= size_ && !grow(index)) return;
-    profile::Count& count = counts_.get()[index];
+    use(index, index + 1);
+    profile::Count& count = counters_.get()[index].count;
     ++count.times;
     count.lanes += lanes;
   }
 
   /// Counts dwords that a block has moved. Called by handlers; does not throw.
   void count_block(uint32_t index, uint64_t dwords) noexcept {
-    if (index < size_ || grow(index)) counts_.get()[index].block_dwords += dwords;
+    if (index >= size_ && !grow(index)) return;
+    use(index, index + 1);
+    counters_.get()[index].count.block_dwords += dwords;
   }
 
-  /// Returns `count` counters from index `first` on, or null if the host has no memory. The pointer is valid
-  /// until another counter is used for the first time.
-  profile::Count* range(uint32_t first, uint32_t count) noexcept {
-    if (first + count > size_ && !grow(first + count - 1)) return nullptr;
-    return counts_.get() + first;
+  /// Makes the counters [0, count) and returns true, or returns false if the host has no memory.
+  bool reserve(uint32_t count) noexcept { return count <= size_ || grow(count - 1); }
+  /// Returns counters that have been reserved, to be changed before clear(). The pointer is valid until a
+  /// counter is used that has not been reserved.
+  Counter* range(uint32_t first, uint32_t count) noexcept {
+    use(first, first + count);
+    return counters_.get() + first;
   }
 
   /// Null: waves are not sampled. The owner of the work-group sets it.
   GroupSampler* sampler = nullptr;
 
-  uint32_t size() const { return size_; }
-  profile::Count& operator[](uint32_t index) { return counts_.get()[index]; }
+  /// The counters outside of [begin(), end()) are 0. A slice of compiled code uses few of a kernel's
+  /// counters.
+  uint32_t begin() const { return begin_; }
+  uint32_t end() const { return end_; }
+  profile::Count operator[](uint32_t index) const { return counters_.get()[index].sum(); }
   /// Whether counts are missing because the host had no memory.
   bool is_incomplete() const { return is_incomplete_; }
 
   void clear() {
-    if (size_ != 0) std::memset(static_cast<void*>(counts_.get()), 0, size_ * sizeof(profile::Count));
+    if (end_ != 0)
+      std::memset(static_cast<void*>(counters_.get() + begin_), 0, (end_ - begin_) * sizeof(Counter));
+    begin_ = UINT32_MAX;
+    end_ = 0;
   }
 
  private:
+  void use(uint32_t begin, uint32_t end) {
+    begin_ = std::min(begin_, begin);
+    end_ = std::max(end_, end);
+  }
   bool grow(uint32_t index) noexcept {
     const uint32_t size = (index + 1) * 2;
-    void* const larger = std::realloc(counts_.get(), size * sizeof(profile::Count));
+    void* const larger = std::realloc(counters_.get(), size * sizeof(Counter));
     is_incomplete_ |= larger == nullptr;
     if (larger == nullptr) return false;
-    (void)counts_.release();
-    counts_.reset(static_cast<profile::Count*>(larger));
-    std::memset(static_cast<void*>(counts_.get() + size_), 0, (size - size_) * sizeof(profile::Count));
+    (void)counters_.release();
+    counters_.reset(static_cast<Counter*>(larger));
+    std::memset(static_cast<void*>(counters_.get() + size_), 0, (size - size_) * sizeof(Counter));
     size_ = size;
     return true;
   }
 
-  std::unique_ptr<profile::Count, decltype(&std::free)> counts_{nullptr, std::free};
+  std::unique_ptr<Counter, decltype(&std::free)> counters_{nullptr, std::free};
   uint32_t size_ = 0;
+  uint32_t begin_ = UINT32_MAX, end_ = 0;
   bool is_incomplete_ = false;
 };
 

@@ -253,11 +253,12 @@ void LaunchProfile::pass_on_samples(const Launch& launch, DeviceBus& bus) {
 void LaunchProfile::add(GroupCounters& counters) {
   const MutexLock lock(mutex_);
   is_incomplete_ |= counters.is_incomplete();
-  if (counts_.size() < counters.size()) counts_.resize(counters.size());
-  for (uint32_t i = 0; i < counters.size(); ++i) {
-    counts_[i].times += counters[i].times;
-    counts_[i].lanes += counters[i].lanes;
-    counts_[i].block_dwords += counters[i].block_dwords;
+  if (counts_.size() < counters.end()) counts_.resize(counters.end());
+  for (uint32_t i = counters.begin(); i < counters.end(); ++i) {
+    const profile::Count count = counters[i];
+    counts_[i].times += count.times;
+    counts_[i].lanes += count.lanes;
+    counts_[i].block_dwords += count.block_dwords;
   }
   counters.clear();
 }

@@ -217,7 +217,7 @@ std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
 void add_counts(TranslatedCode& code, GroupCounters& counters,
                 std::map<uint64_t, reference::DispatchRun::Count>& counts) {
   code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
-    if (index >= counters.size() || counters[index].times == 0) return;
+    if (index < counters.begin() || index >= counters.end() || counters[index].times == 0) return;
     reference::DispatchRun::Count& count = counts[pc];
     count.waves += counters[index].times;
     count.lanes += counters[index].lanes;
