@@ -29,15 +29,19 @@ struct Numbers {
   std::string_view chip;                                // how its name starts
   uint32_t flat_read, flat_write, flat_atomic, buffer;  // TA
   uint32_t groups, waves;                               // SPI
-  uint32_t lds, lds_conflicts;                          // SQ
+  uint32_t lds, lds_conflicts, lds_active;              // SQ
   uint32_t wave_packets;                                // of TA, for a wave of 64 lanes
 };
 constexpr Numbers kNumbers[] = {
     // The longer names first.
-    {"gfx908", 101, 102, 103, 44, 49, 52, 35, 94, 1}, {"gfx90a", 101, 102, 103, 44, 49, 52, 60, 121, 1},
-    {"gfx94", 52, 53, 54, 32, 49, 52, 65, 126, 1},    {"gfx8", 101, 102, 103, 44, 65, 68, 34, 97, 1},
-    {"gfx9", 101, 102, 103, 44, 65, 68, 34, 93, 1},   {"gfx10", 101, 102, 103, 44, 49, 52, 59, 285, 2},
-    {"gfx11", 101, 102, 103, 44, 46, 49, 57, 256, 2}, {"gfx12", 101, 102, 103, 44, 47, 50, 45, 288, 2},
+    {"gfx908", 101, 102, 103, 44, 49, 52, 35, 94, 99, 1},
+    {"gfx90a", 101, 102, 103, 44, 49, 52, 60, 121, 126, 1},
+    {"gfx94", 52, 53, 54, 32, 49, 52, 65, 126, 131, 1},
+    {"gfx8", 101, 102, 103, 44, 65, 68, 34, 97, 102, 1},
+    {"gfx9", 101, 102, 103, 44, 65, 68, 34, 93, 98, 1},
+    {"gfx10", 101, 102, 103, 44, 49, 52, 59, 285, 290, 2},
+    {"gfx11", 101, 102, 103, 44, 46, 49, 57, 256, 261, 2},
+    {"gfx12", 101, 102, 103, 44, 47, 50, 45, 288, 293, 2},
 };
 
 class Counters : public DispatchTest {
@@ -182,7 +186,8 @@ TEST_P(Counters, CountLaunchedWorkGroupsAndLds) {
   watch({{kSpi, 0, numbers->groups},
          {kSpi, 0, numbers->waves},
          {kSq, 0, numbers->lds},
-         {kSq, 0, numbers->lds_conflicts}});
+         {kSq, 0, numbers->lds_conflicts},
+         {kSq, 0, numbers->lds_active}});
   ASSERT_TRUE(run_commands(start_));
   ASSERT_TRUE(run_reverse(5));
   ASSERT_TRUE(read_and_stop());
@@ -191,6 +196,7 @@ TEST_P(Counters, CountLaunchedWorkGroupsAndLds) {
   EXPECT_EQ(sum_of(kSpi, numbers->waves), waves);
   EXPECT_EQ(sum_of(kSq, numbers->lds), 2 * waves);
   EXPECT_EQ(sum_of(kSq, numbers->lds_conflicts), 0u) << "neighbours access different banks";
+  EXPECT_EQ(sum_of(kSq, numbers->lds_active), 2 * waves * (wave_ / 32)) << "one cycle for 32 lanes";
 }
 
 TEST_P(Counters, CountWavefrontsAtAddressers) {
