@@ -111,6 +111,12 @@ TEST(ProfileCallgrind, InlinedFunctionIsCalled) {
   EXPECT_THAT(text, HasSubstr("fn=outer()\ncob=k()\ncfi=k.hip\ncfn=inner(int)\ncalls=10 0\n50 12 576\n"));
 }
 
+TEST(ProfileCallgrind, LaunchesCallKernels) {
+  const std::string text = callgrind_of(two_waves(), "./a.out");
+  EXPECT_THAT(text, HasSubstr("ob=./a.out\nfl=???\nfn=(launches)\n"
+                              "cob=k()\ncfi=k.hip\ncfn=outer()\ncalls=1 0\n0 12 576\n"));
+}
+
 // The trace of two launches that overlap from time 2000 to 3000: 300 vector instructions of each.
 std::string trace_of_launches(uint64_t lanes_of_first, uint64_t lanes_of_second) {
   Options options;

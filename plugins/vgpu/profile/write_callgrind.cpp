@@ -1,6 +1,6 @@
-// Callgrind's format, which kcachegrind shows. A function that was inlined is shown as a call. Functions that
-// are called have no callers here, because the stack of waves is not recorded. Format: Valgrind's manual,
-// "Callgrind Format Specification".
+// Callgrind's format, which kcachegrind shows. A function that was inlined is shown as a call. The program
+// calls a kernel once for each launch. Other functions that are called have no callers here, because the
+// stack of waves is not recorded. Format: Valgrind's manual, "Callgrind Format Specification".
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -42,6 +42,30 @@ FunctionName function_of(const Kernel& kernel, const std::vector<Position>& posi
           position.function.empty() ? kernel.name : position.function};
 }
 
+// Positions of the kernel's own code, if the compiler left none.
+std::vector<Position> positions_of(const Kernel& kernel, const CountedInstruction& counted) {
+  if (!counted.instruction.positions.empty()) return counted.instruction.positions;
+  return {{kernel.name, {}, 0}};
+}
+
+FunctionName outermost(const Kernel& kernel, const CountedInstruction& counted) {
+  const std::vector<Position> positions = positions_of(kernel, counted);
+  return function_of(kernel, positions, positions.size() - 1);
+}
+
+// The calls of a kernel's first function by its launches.
+std::string calls_of(const Kernel& kernel) {
+  const auto entry = kernel.instructions.find(0);
+  if (entry == kernel.instructions.end()) return {};
+  const FunctionName called = outermost(kernel, entry->second);
+  Cost inclusive;
+  for (const auto& [offset, counted] : kernel.instructions) {
+    if (counted.count.times != 0 && outermost(kernel, counted) == called) inclusive.add(counted.count);
+  }
+  return fmt::format("cob={}\ncfi={}\ncfn={}\ncalls={} 0\n0 {} {}\n", kernel.name, called.file, called.name,
+                     kernel.totals.launches, inclusive.instructions, inclusive.lanes);
+}
+
 }  // namespace
 
 std::string callgrind_of(const std::vector<Kernel>& kernels, std::string_view program) {
@@ -51,8 +75,7 @@ std::string callgrind_of(const std::vector<Kernel>& kernels, std::string_view pr
     for (const auto& [offset, counted] : kernel.instructions) {
       if (counted.count.times == 0) continue;
       total.add(counted.count);
-      std::vector<Position> positions = counted.instruction.positions;
-      if (positions.empty()) positions.push_back({kernel.name, {}, 0});
+      const std::vector<Position> positions = positions_of(kernel, counted);
       const FunctionName innermost = function_of(kernel, positions, 0);
       functions[{kernel.name, innermost}].lines[positions[0].line].add(counted.count);
       for (size_t i = 1; i < positions.size(); ++i) {
@@ -69,6 +92,8 @@ std::string callgrind_of(const std::vector<Kernel>& kernels, std::string_view pr
       "event: Ir : Instructions of waves\nevent: Lanes : Active lanes of instructions\nevents: Ir Lanes\n"
       "summary: {} {}\n",
       program, total.instructions, total.lanes);
+  text += fmt::format("\nob={}\nfl=???\nfn=(launches)\n", program);
+  for (const Kernel& kernel : kernels) text += calls_of(kernel);
   for (const auto& [key, costs] : functions) {
     const auto& [kernel, function] = key;
     text += fmt::format("\nob={}\nfl={}\nfn={}\n", kernel, function.file, function.name);
