@@ -117,6 +117,25 @@ TEST(ProfileCallgrind, LaunchesCallKernels) {
                               "cob=k()\ncfi=k.hip\ncfn=outer()\ncalls=1 0\n0 12 576\n"));
 }
 
+TEST(ProfileCallgrind, CostOfLaunchesExcludesCalledFunctions) {
+  Kernel kernel;
+  kernel.name = "k()";
+  kernel.totals.launches = 3;
+  const auto counted = [](const char* function, const char* file, uint64_t times) {
+    CountedInstruction result{instruction(Kind::kVector, 1), {times, times}, {}};
+    result.instruction.positions = {{function, file, 1}};
+    return result;
+  };
+  kernel.instructions[-8] = counted("called()", "k.hip", 100);
+  kernel.instructions[0] = {instruction(Kind::kVector, 1), {1, 1}, {}};
+  kernel.instructions[0].instruction.positions.clear();
+  kernel.instructions[4] = counted("k()", "k.hip", 20);
+  kernel.instructions[8] = counted("k()", "included.hpp", 300);
+  EXPECT_THAT(callgrind_of({kernel}, "a"), HasSubstr("cfi=k.hip\ncfn=k()\ncalls=3 0\n0 321 321\n"));
+  kernel.instructions.clear();
+  EXPECT_THAT(callgrind_of({kernel}, "a"), ::testing::Not(HasSubstr("calls=")));
+}
+
 // The trace of two launches that overlap from time 2000 to 3000: 300 vector instructions of each.
 std::string trace_of_launches(uint64_t lanes_of_first, uint64_t lanes_of_second) {
   Options options;

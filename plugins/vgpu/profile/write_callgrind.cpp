@@ -1,6 +1,6 @@
-// Callgrind's format, which kcachegrind shows. A function that was inlined is shown as a call. The program
-// calls a kernel once for each launch. Other functions that are called have no callers here, because the
-// stack of waves is not recorded. Format: Valgrind's manual, "Callgrind Format Specification".
+// Callgrind's format, which kcachegrind shows. A function that was inlined is shown as a call. The function
+// "(launches)" calls a kernel once for each launch. Other functions that are called have no callers here,
+// because the stack of waves is not recorded. Format: Valgrind's manual, "Callgrind Format Specification".
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -53,14 +53,18 @@ FunctionName outermost(const Kernel& kernel, const CountedInstruction& counted) 
   return function_of(kernel, positions, positions.size() - 1);
 }
 
-// The calls of a kernel's first function by its launches.
+// The calls of a kernel's own function by its launches. An instruction belongs to the function of this name,
+// whatever file its line is in. Instructions without a position belong to it too.
 std::string calls_of(const Kernel& kernel) {
-  const auto entry = kernel.instructions.find(0);
-  if (entry == kernel.instructions.end()) return {};
-  const FunctionName called = outermost(kernel, entry->second);
+  const auto has_position = [](const auto& entry) { return !entry.second.instruction.positions.empty(); };
+  const auto first = kernel.instructions.lower_bound(0), end = kernel.instructions.end();
+  if (first == end) return {};
+  const auto named = std::find_if(first, end, has_position);
+  const FunctionName called = outermost(kernel, named == end ? first->second : named->second);
   Cost inclusive;
-  for (const auto& [offset, counted] : kernel.instructions) {
-    if (counted.count.times != 0 && outermost(kernel, counted) == called) inclusive.add(counted.count);
+  for (const auto& entry : kernel.instructions) {
+    if (!has_position(entry) || outermost(kernel, entry.second).name == called.name)
+      inclusive.add(entry.second.count);
   }
   return fmt::format("cob={}\ncfi={}\ncfn={}\ncalls={} 0\n0 {} {}\n", kernel.name, called.file, called.name,
                      kernel.totals.launches, inclusive.instructions, inclusive.lanes);

@@ -769,7 +769,7 @@ void count_instructions(WorkGroup* group, const Linkage* linkage, uint64_t nodes
   GroupCounters& counters = *group->counters;
   const auto first = static_cast<uint32_t>(nodes), count = static_cast<uint32_t>(nodes >> 32) - first;
   const uint32_t index = linkage->first_counter + linkage->segment_count + first;
-  if (!counters.reserve(index + count)) return;
+  if (counters.is_incomplete() || !counters.reserve(index + count)) return;
   Counter* const instructions = counters.range(index, count);
   for (uint32_t i = 0; i < count; ++i) {
     instructions[i].count.times += static_cast<uint64_t>(times);

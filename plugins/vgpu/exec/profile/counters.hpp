@@ -59,11 +59,11 @@ void count_block(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
 
 /// Counts of one counter since GroupCounters::clear(), for one work-group.
 struct Counter {
-  /// Compiled code adds 1 and, shifted by this, the number of active lanes to `segments`, so that a segment
-  /// costs one addition. The scheduler clears the counters after each slice, of fewer than 2^22 instructions.
   static constexpr unsigned kLanesShift = 24;
 
   profile::Count count;
+  /// Bits 0 to 23 count executions by compiled code, the others their active lanes. Compiled code adds to
+  /// both at once. The scheduler clears counters after each slice, which has fewer than 2^22 instructions.
   uint64_t segments = 0;
 
   profile::Count sum() const {
