@@ -1,3 +1,4 @@
+// Counts of a work-group, by interpreted and by compiled code.
 #include "plugins/vgpu/exec/profile/counters.hpp"
 
 #include <gtest/gtest.h>
